@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What no single value shows, for ports, and for servers as seen from them. */
+#include <stdio.h>
+#include <string.h>
+
+#include "reader.h"
+
+static bool same_family(const struct tg_addr *a, const struct tg_addr *b)
+{
+	return tg_addr_is_v4(a) == tg_addr_is_v4(b);
+}
+
+static bool is_link_local(const struct tg_addr *a)
+{
+	return a->b[0] == 0xfe && (a->b[1] & 0xc0) == 0x80; /* RFC 4291 section 2.5.6 */
+}
+
+/* Is there an address on the port's own link? Link-local ones are on every IPv6 link. */
+static bool is_on_link(const struct tg_config_port *p, const struct tg_addr *a)
+{
+	for (unsigned int i = 0; i < p->n_addresses; i++) {
+		const struct tg_prefix *own = &p->addresses[i];
+
+		if (!tg_is_set(&own->addr) || !same_family(&own->addr, a))
+			continue;
+		if (tg_prefix_contains(own, a) || is_link_local(a))
+			return true;
+	}
+	return false;
+}
+
+static void check_names(struct tg_reader *r, const struct tg_config *c, unsigned int i)
+{
+	const struct tg_config_port *p = &c->ports[i];
+
+	for (unsigned int j = 0; j < i; j++) {
+		if (p->name[0] != '\0' && strcmp(p->name, c->ports[j].name) == 0)
+			tg_fault(r, "name \"%s\" is ports[%u]'s already", p->name, j);
+		if (p->port[0] != '\0' && strcmp(p->port, c->ports[j].port) == 0)
+			tg_fault(r, "port \"%s\" is ports[%u]'s already", p->port, j);
+	}
+}
+
+/* Whose own address is a, looking at what stands before ports[end_port].addresses[end]? */
+static const struct tg_config_port *owner(const struct tg_config *c, const struct tg_addr *a,
+					  unsigned int end_port, unsigned int end)
+{
+	for (unsigned int i = 0; i < c->n_ports && i <= end_port; i++) {
+		unsigned int n = i < end_port ? c->ports[i].n_addresses : end;
+
+		for (unsigned int j = 0; j < n; j++) {
+			if (tg_addr_eq(&c->ports[i].addresses[j].addr, a))
+				return &c->ports[i];
+		}
+	}
+	return NULL;
+}
+
+static void check_addresses(struct tg_reader *r, const struct tg_config *c, unsigned int i)
+{
+	const struct tg_config_port *p = &c->ports[i], *other;
+
+	for (unsigned int j = 0; j < p->n_addresses; j++) {
+		const struct tg_addr *a = &p->addresses[j].addr;
+		char text[TG_ADDR_STRLEN];
+
+		/* a link-local address means something else on every link */
+		if (!tg_is_set(a) || (is_link_local(a) && owner(c, a, i, j) != p))
+			continue;
+		other = owner(c, a, i, j);
+		if (other != NULL)
+			tg_fault(r, "addresses[%u]: %s is an address of port \"%s\" already", j,
+				 tg_addr_format(a, text, sizeof(text)), other->name);
+	}
+}
+
+static void check_gateways(struct tg_reader *r, const struct tg_config *c, unsigned int i)
+{
+	const struct tg_config_port *p = &c->ports[i];
+
+	for (unsigned int j = 0; j < p->n_gateways; j++) {
+		const struct tg_addr *a = &p->gateways[j];
+		char text[TG_ADDR_STRLEN];
+		size_t mark;
+
+		if (!tg_is_set(a))
+			continue;
+		mark = tg_path_push(r, ".gateways[%u]", j);
+		tg_addr_format(a, text, sizeof(text));
+		if (!is_on_link(p, a))
+			tg_fault(r, "%s is inside none of the port's networks (addresses)", text);
+		else if (owner(c, a, c->n_ports, 0) != NULL)
+			tg_fault(r, "%s is the gateway's own address", text);
+		for (unsigned int k = 0; k < j; k++) {
+			if (tg_addr_eq(&p->gateways[k], a))
+				tg_fault(r, "%s is given twice", text);
+		}
+		tg_path_pop(r, mark);
+	}
+}
+
+static void check_roles(struct tg_reader *r, const struct tg_config *c)
+{
+	bool client = false, server = false;
+	size_t mark = tg_path_push(r, "ports");
+
+	for (unsigned int i = 0; i < c->n_ports; i++) {
+		client |= c->ports[i].role != TG_ROLE_SERVER;
+		server |= c->ports[i].role != TG_ROLE_CLIENT;
+	}
+	if (!client)
+		tg_fault(r, "none has role \"client\" or \"both\": no packet would come in");
+	if (!server)
+		tg_fault(r, "none has role \"server\" or \"both\": no packet would go out");
+	tg_path_pop(r, mark);
+}
+
+/* l2 rewrites the link address only: the server must be on the link itself. ipip also goes
+ * through a router, and needs an address of ours of the same family. */
+static bool is_reachable(const struct tg_config_port *p, const struct tg_config_service *s,
+			 const struct tg_addr *server)
+{
+	if (p->role == TG_ROLE_CLIENT)
+		return false;
+	if (is_on_link(p, server))
+		return true;
+	for (unsigned int i = 0; s->forward != TG_FORWARD_L2 && i < p->n_gateways; i++) {
+		if (tg_is_set(&p->gateways[i]) && same_family(&p->gateways[i], server))
+			return true;
+	}
+	return false;
+}
+
+static bool any_reaches(const struct tg_config *c, const struct tg_config_service *s,
+			const struct tg_addr *server)
+{
+	for (unsigned int i = 0; i < c->n_ports; i++) {
+		if (is_reachable(&c->ports[i], s, server))
+			return true;
+	}
+	return false;
+}
+
+static void check_server(struct tg_reader *r, const struct tg_config *c,
+			 const struct tg_config_service *s, const struct tg_config_server *server)
+{
+	const struct tg_addr *a = &server->address;
+	char text[TG_ADDR_STRLEN];
+
+	if (!tg_is_set(a) || (server->has_mac && s->forward == TG_FORWARD_L2))
+		return;
+	tg_addr_format(a, text, sizeof(text));
+	if (tg_addr_eq(a, &s->address) || owner(c, a, c->n_ports, 0) != NULL)
+		tg_fault(r, "address %s is the gateway's own: its packets would come back to it",
+			 text);
+	else if (!any_reaches(c, s, a))
+		tg_note(r, "no port with role \"server\" or \"both\" reaches %s%s", text,
+			s->forward == TG_FORWARD_L2 ? " directly, as forward \"l2\" needs" : "");
+}
+
+void tg_cross_check_ports(struct tg_reader *r, const struct tg_config *c)
+{
+	for (unsigned int i = 0; i < c->n_ports; i++) {
+		size_t mark = tg_path_push(r, "ports[%u]", i);
+
+		check_names(r, c, i);
+		check_addresses(r, c, i);
+		check_gateways(r, c, i);
+		tg_path_pop(r, mark);
+	}
+	check_roles(r, c);
+	for (unsigned int i = 0; i < c->n_services; i++) {
+		const struct tg_config_service *s = &c->services[i];
+
+		for (unsigned int j = 0; j < s->n_servers; j++) {
+			size_t mark = tg_path_push(r, "services[%u].servers[%u]", i, j);
+
+			check_server(r, c, s, &s->servers[j]);
+			tg_path_pop(r, mark);
+		}
+	}
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The packet as its server must receive it. l2: destination MAC rewritten, addresses untouched
+ * (direct server return); Ethernet padding stays. ipip: an outer IPv4 or IPv6 header in front
+ * (RFC 2003, RFC 2473), any inner family; padding is cut off, because behind a longer IP packet it
+ * would be none. VLAN tags: kept as they came, or exactly one of the route's, which takes over
+ * the priority bits of the outermost one.
+ *
+ * IPv4 checksums are updated incrementally (RFC 1624); the outer header's is computed. Outer: TTL
+ * 64, DSCP and ECN of the inner (RFC 6040 section 4.1), DF set as in the inner (IPv6: set),
+ * identification from a counter when it is not, else 0 (RFC 6864). Flow label 0. The inner packet
+ * is forwarded, then encapsulated: decrement_ttl is about the inner TTL (RFC 2003 section 3.1).
+ *
+ * Thread-safety: routes are immutable (built by control); mac words are written by neigh
+ * (relaxed), any worker reads.
+ */
+#ifndef TG_ENCAP_H
+#define TG_ENCAP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tg_burst.h"
+
+enum tg_forward {
+	TG_FORWARD_L2 = 0,
+	TG_FORWARD_IPIP,
+	TG_FORWARD_COUNT
+};
+
+/* "l2", "ipip"; NULL outside. */
+const char *tg_forward_name(enum tg_forward f);
+
+/* A link address word, as neigh keeps it: bits 0..47 the MAC (first byte lowest), bit 48 valid. */
+#define TG_MAC_VALID (UINT64_C(1) << 48)
+
+static inline uint64_t tg_mac_word(const uint8_t mac[6])
+{
+	uint64_t w = TG_MAC_VALID;
+
+	for (unsigned int i = 0; i < 6; i++)
+		w |= (uint64_t)mac[i] << (8 * i);
+	return w;
+}
+
+/* How to reach one server. */
+struct tg_route {
+	const uint64_t *mac;    /* next hop's link address word; NULL: the server has no route */
+	struct tg_addr local;   /* ipip: outer source, same family as remote */
+	struct tg_addr remote;  /* ipip: outer destination, the server */
+	uint8_t src_mac[6];     /* of the outgoing port */
+	uint16_t out_port;      /* index */
+	uint16_t mtu;           /* of the outgoing port: longest IP packet */
+	uint16_t vlan;          /* 0: keep the frame's tags; 1..4094: exactly this one */
+	uint8_t forward;        /* enum tg_forward */
+	bool decrement_ttl;
+};
+
+/* Bytes that the route puts in front of the inner IP packet: 0, 20 or 40. */
+unsigned int tg_encap_overhead(const struct tg_route *r);
+
+/* One packet; p is its parsed header (tg_parse found no fault). Rewrites the mbuf in place. The
+ * bytes up to the end of the IP header must lie in the first buffer; the rest may be in others, or
+ * missing when a capture was cut. TG_DROP_NONE, or TG_DROP_TTL, _NO_ROUTE, _TOO_BIG (above the
+ * MTU, or no headroom for the outer header: at most 44 bytes, where RTE_PKTMBUF_HEADROOM is 128).
+ * Nothing is changed on a drop. */
+enum tg_reason tg_encap(const struct tg_route *r, struct rte_mbuf *m, const struct tg_pkt *p,
+			uint16_t *outer_id);
+
+/* The burst: packets on their way, server[i] -> routes[server[i]]; drops what tg_encap refuses,
+ * fills out_port of the others. *outer_id is this worker's counter for outer IPv4
+ * identification: start workers apart. */
+void tg_encap_burst(const struct tg_route *routes, struct tg_burst *b, uint16_t *outer_id);
+
+#endif

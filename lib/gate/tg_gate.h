@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The time gate: a packet that was in the gateway longer than its service allows is dropped and
+ * counted immediately before rte_eth_tx_burst. The claim is about the clock read: sojourn at the
+ * read <= T for every packet handed to the driver. The caller reads the clock afresh, after the
+ * burst is complete and with nothing that can wait before the driver is called; and once more after
+ * tx, to count what may have become late in between (late_uncertain: published, not hidden).
+ *
+ * Thread-safety: limits are immutable; stats have one writer, readers use relaxed loads; a
+ * tg_arrival belongs to the lcore that polls its queue.
+ * Source: the sojourn-time upper-bound gate; see doc/gate.md.
+ */
+#ifndef TG_GATE_H
+#define TG_GATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tg_burst.h"
+#include "tg_clock.h"
+#include "tg_hist.h"
+
+enum tg_gate_action {
+	TG_GATE_SHADOW = 0, /* count, send all the same */
+	TG_GATE_DROP,
+};
+
+/* What the operator sets, per service. */
+struct tg_gate_params {
+	uint32_t sojourn_max_us; /* T; 0: off */
+	uint32_t margin_us;      /* taken off T before comparing, < T */
+	enum tg_gate_action action;
+};
+
+/* The same in ticks. */
+struct tg_gate_limit {
+	uint64_t cut;  /* T - margin; UINT64_MAX when off */
+	uint64_t drop; /* above this a packet is dropped: cut, or UINT64_MAX in shadow */
+	uint64_t max;  /* T; UINT64_MAX when off */
+	uint8_t action;
+};
+
+struct tg_gate_stats {
+	uint64_t checked;        /* packets that came to the gate, again for each retry */
+	uint64_t late;           /* above T - margin at the read: dropped, or sent in shadow */
+	uint64_t late_dropped;
+	uint64_t late_uncertain; /* handed over in time, above T at the read after tx */
+	uint64_t max_sojourn_ns; /* of packets handed to the driver, at the gate's read */
+	struct tg_hist sojourn;  /* of packets handed to the driver */
+};
+
+/* A margin of T or more leaves a cut of 0. */
+struct tg_gate_limit tg_gate_compile(const struct tg_gate_params *params,
+				     const struct tg_clock *clock);
+
+/* Time in the gateway at `now`. An arrival after `now` (another core's clock read) counts as 0. */
+static inline uint64_t tg_gate_sojourn(uint64_t arrival, uint64_t now)
+{
+	return now > arrival ? now - arrival : 0;
+}
+
+/* One packet: is it above T - margin at `now`? */
+static inline bool tg_gate_late(const struct tg_gate_limit *l, uint64_t arrival, uint64_t now)
+{
+	return tg_gate_sojourn(arrival, now) > l->cut;
+}
+
+/* A packet at the gate. service: its id, or TG_NO_SERVICE for an answer of our own, which has no
+ * limit. */
+struct tg_gate_item {
+	struct rte_mbuf *mbuf;
+	uint64_t arrival; /* ticks */
+	uint16_t service;
+};
+
+/*
+ * items[0..n): what is about to be handed to the driver. limits is indexed by service id.
+ * Fills pass[] and late[] (n places each) with indices of what may go and what must be freed, in
+ * order; returns the number in pass, the rest (n - that) is in late. Counts checked and late.
+ */
+uint16_t tg_gate_check(const struct tg_gate_limit *limits, struct tg_gate_stats *stats,
+		       const struct tg_gate_item *items, uint16_t n, uint64_t now, uint16_t *pass,
+		       uint16_t *late);
+
+/* After tx, at the second read `after`: the driver accepted items[pass[0..n_sent)]; `gate` is what
+ * tg_gate_check was told. Records sojourn, max and late_uncertain. */
+void tg_gate_sent(const struct tg_gate_limit *limits, struct tg_gate_stats *stats,
+		  const struct tg_clock *clock, const struct tg_gate_item *items,
+		  const uint16_t *pass, uint16_t n_sent, uint64_t gate, uint64_t after);
+
+/*
+ * Arrival of packets from a receive ring without time stamps: as early as it can have been.
+ * A poll that returned less than a full burst left the ring empty: what comes later arrived
+ * later. And a ring of N places cannot hold a packet since before the poll that returned packet
+ * n - N. So: max(last short poll, the poll that returned packet n - N).
+ *
+ * A poll's own time stands for the last clock read *before* the driver was called: the read after
+ * it may come late (the host stalls), and packets that came in between would look fresh. That
+ * earlier read is the previous call's `now`, or a later one told by tg_arrival_before.
+ *
+ * N = 0: the ring's length is not known, only short polls count. Generated input has no ring: the
+ * poll itself.
+ */
+#define TG_ARRIVAL_HISTORY 512 /* full polls remembered: rings up to 16384 */
+
+struct tg_arrival {
+	uint64_t before;     /* latest clock read known to precede the next poll */
+	uint64_t last_short; /* the last poll that was not full */
+	uint32_t ring_polls; /* full polls that a full ring takes; 0: not known */
+	uint32_t full;       /* full polls since last_short, counted up to ring_polls */
+	uint32_t next;       /* where the next full poll goes */
+	bool generated;
+	uint64_t poll[TG_ARRIVAL_HISTORY]; /* times of the latest full polls */
+};
+
+/* ring: packets that it can hold, 0 if not known (rings beyond the history count as not known).
+ * start: a clock read before the port was started. */
+void tg_arrival_init(struct tg_arrival *a, uint32_t ring, bool generated, uint64_t start);
+
+/* Optional: the clock was read at `now` and this queue has not been polled since. Sharpens the
+ * next estimate from two turns of the loop to one. */
+static inline void tg_arrival_before(struct tg_arrival *a, uint64_t now)
+{
+	a->before = now;
+}
+
+/* A poll for TG_BURST_MAX packets returned n of them; `now` was read after it. Returns the arrival
+ * of all of them. */
+uint64_t tg_arrival_poll(struct tg_arrival *a, uint16_t n, uint64_t now);
+
+#endif

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <stdlib.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "group.h"
+#include "tg_mem.h"
+
+static const struct tg_policy_ops *const policies[TG_POLICY_COUNT] = {
+	[TG_POLICY_MAGLEV] = &tg_policy_maglev,
+	[TG_POLICY_ROUND_ROBIN] = &tg_policy_round_robin,
+	[TG_POLICY_LEAST_CONNECTIONS] = &tg_policy_least_connections,
+	[TG_POLICY_LATENCY] = &tg_policy_latency,
+};
+
+const struct tg_policy_ops *tg_policy(enum tg_policy p)
+{
+	return (unsigned int)p < TG_POLICY_COUNT ? policies[p] : NULL;
+}
+
+int tg_policy_by_name(const char *name)
+{
+	for (int i = 0; i < TG_POLICY_COUNT; i++) {
+		if (strcmp(policies[i]->name, name) == 0)
+			return i;
+	}
+	return -ENOENT;
+}
+
+/* Not by id or place in the configuration, which differ between gateways. */
+static int by_name(const void *a, const void *b)
+{
+	const struct tg_select_server *x = a, *y = b;
+
+	if (x->name_hash != y->name_hash)
+		return x->name_hash < y->name_hash ? -1 : 1;
+	return x->id < y->id ? -1 : x->id > y->id;
+}
+
+static struct tg_select_group *alloc_group(unsigned int n, uint32_t table_size, int socket)
+{
+	struct tg_select_group *g;
+	size_t servers = n * sizeof(g->server[0]);
+
+	g = tg_mem_zalloc("select group", sizeof(*g) + servers + table_size * sizeof(g->table[0]),
+			  64, socket);
+	if (g == NULL)
+		return NULL;
+	g->server = (struct tg_select_server *)(g + 1);
+	g->table = (uint16_t *)(g->server + n);
+	g->table_size = table_size;
+	return g;
+}
+
+int tg_select_group_create(enum tg_policy policy, const struct tg_select_server *servers,
+			   unsigned int n, int socket, struct tg_select_group **out)
+{
+	uint32_t table_size = tg_maglev_size(n);
+	struct tg_select_group *g;
+
+	if (tg_policy(policy) == NULL || table_size == 0)
+		return -EINVAL;
+	g = alloc_group(n, table_size, socket);
+	if (g == NULL)
+		return -ENOMEM;
+	g->ops = tg_policy(policy);
+	for (unsigned int i = 0; i < n; i++) {
+		if (servers[i].weight > 0)
+			g->server[g->n++] = servers[i];
+	}
+	if (g->n > 0) {
+		qsort(g->server, g->n, sizeof(g->server[0]), by_name);
+		if (tg_maglev_fill(g) < 0) {
+			tg_select_group_free(g);
+			return -ENOMEM;
+		}
+	}
+	*out = g;
+	return 0;
+}
+
+void tg_select_group_free(struct tg_select_group *g)
+{
+	tg_mem_free(g);
+}
+
+void tg_select_local_init(struct tg_select_local *l, unsigned int worker, unsigned int workers,
+			  uint64_t seed)
+{
+	/* a fraction of the 32-bit range, which round robin makes one of its servers */
+	l->cursor = (uint32_t)(((uint64_t)worker << 32) / workers);
+	l->random = XXH3_64bits_withSeed(&worker, sizeof(worker), seed);
+	if (l->random == 0)
+		l->random = seed;
+}
+
+uint16_t tg_select_pick(const struct tg_select_group *g, struct tg_select_local *l,
+			const struct tg_select_view *v, uint64_t hash)
+{
+	return g->n > 0 ? g->ops->pick(g, l, v, hash) : TG_NO_SERVER;
+}
+
+uint16_t tg_select_consistent(const struct tg_select_group *g, uint64_t hash)
+{
+	return g->n > 0 ? g->table[tg_select_scale(hash, g->table_size)] : TG_NO_SERVER;
+}
+
+unsigned int tg_select_count(const struct tg_select_group *g)
+{
+	return g->n;
+}
+
+uint64_t tg_select_flow_hash(const struct tg_key *key)
+{
+	_Static_assert(offsetof(struct tg_key, flags) == 21,
+		       "client, ports and protocol lie together");
+	return XXH3_64bits(key, offsetof(struct tg_key, flags));
+}
+
+uint64_t tg_select_name_hash(const char *name, const struct tg_addr *addr)
+{
+	return XXH3_64bits_withSeed(addr->b, sizeof(addr->b), XXH3_64bits(name, strlen(name)));
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * One open-addressing table, at most half full, holds three kinds of entries:
+ *   VIP       an address with services, and which kinds of rule it has, so that only those are
+ *             asked for
+ *   RULE      address, protocol, port -> service
+ *   FRAGMENT  address, protocol -> the one service with ports there, or "several"
+ */
+#include <errno.h>
+#include <netinet/in.h>
+#include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "tg_mem.h"
+#include "tg_service.h"
+
+enum kind { EMPTY = 0, VIP, RULE, FRAGMENT };
+
+/* What a VIP has, in the order of precedence. */
+#define HAS_PORT     0x1 /* a protocol's service on one port */
+#define HAS_PROTOCOL 0x2 /* a protocol's service on any port */
+#define HAS_ANY      0x4 /* a service of every protocol */
+
+struct entry {
+	struct tg_addr address;
+	uint16_t port;
+	uint8_t protocol;
+	uint8_t kind;
+	uint16_t value; /* service id; of a VIP, HAS_* */
+	uint16_t unused;
+};
+#define ENTRY_KEY offsetof(struct entry, value)
+_Static_assert(ENTRY_KEY == 20, "the key has no padding");
+
+struct tg_service_table {
+	uint32_t mask;
+	struct entry entry[];
+};
+
+/* The entry of this key, or the empty one where it would go. */
+static struct entry *find(const struct tg_service_table *t, const struct entry *key)
+{
+	uint32_t i = (uint32_t)XXH3_64bits(key, ENTRY_KEY) & t->mask;
+
+	while (t->entry[i].kind != EMPTY && memcmp(&t->entry[i], key, ENTRY_KEY) != 0)
+		i = (i + 1) & t->mask;
+	return (struct entry *)(uintptr_t)&t->entry[i];
+}
+
+static struct entry make_key(const struct tg_addr *address, enum kind kind, uint8_t protocol,
+			     uint16_t port)
+{
+	struct entry key = {.address = *address,
+			    .port = port,
+			    .protocol = protocol,
+			    .kind = (uint8_t)kind};
+
+	return key;
+}
+
+/* The entry of this key, made with value if it is new: then *made. */
+static struct entry *put(struct tg_service_table *t, struct entry key, uint16_t value, bool *made)
+{
+	struct entry *e = find(t, &key);
+
+	*made = e->kind == EMPTY;
+	if (*made) {
+		*e = key;
+		e->value = value;
+	}
+	return e;
+}
+
+static int add_rule(struct tg_service_table *t, const struct tg_service_rule *r)
+{
+	uint16_t has = r->protocol == TG_PROTOCOL_ANY ? HAS_ANY
+		       : r->port == TG_PORT_ANY       ? HAS_PROTOCOL
+						      : HAS_PORT;
+	struct entry *e;
+	bool made;
+
+	if (has == HAS_ANY && r->port != TG_PORT_ANY)
+		return -EINVAL;
+	put(t, make_key(&r->address, RULE, r->protocol, r->port), r->service, &made);
+	if (!made)
+		return -EEXIST;
+	put(t, make_key(&r->address, VIP, 0, 0), 0, &made)->value |= has;
+	if (has == HAS_PORT) {
+		e = put(t, make_key(&r->address, FRAGMENT, r->protocol, 0), r->service, &made);
+		if (e->value != r->service)
+			e->value = TG_NO_SERVICE;
+	}
+	return 0;
+}
+
+int tg_service_table_create(const struct tg_service_rule *rules, unsigned int n, int socket,
+			    struct tg_service_table **out, unsigned int *clash)
+{
+	struct tg_service_table *t;
+	uint64_t size = 16;
+	int rc;
+
+	while (size < UINT64_C(2) * 3 * n) /* a rule makes at most three entries */
+		size *= 2;
+	t = tg_mem_zalloc("service table", sizeof(*t) + size * sizeof(t->entry[0]), 64, socket);
+	if (t == NULL)
+		return -ENOMEM;
+	t->mask = (uint32_t)(size - 1);
+	for (unsigned int i = 0; i < n; i++) {
+		rc = add_rule(t, &rules[i]);
+		if (rc < 0) {
+			if (clash != NULL)
+				*clash = i;
+			tg_service_table_free(t);
+			return rc;
+		}
+	}
+	*out = t;
+	return 0;
+}
+
+void tg_service_table_free(struct tg_service_table *t)
+{
+	tg_mem_free(t);
+}
+
+/* The service under one key; false if there is none. */
+static inline bool ask(const struct tg_service_table *t, const struct tg_addr *address,
+		       enum kind kind, uint8_t protocol, uint16_t port, uint16_t *service)
+{
+	struct entry key = make_key(address, kind, protocol, port);
+	const struct entry *e = find(t, &key);
+
+	if (e->kind == EMPTY)
+		return false;
+	*service = e->value;
+	return true;
+}
+
+uint16_t tg_service_find(const struct tg_service_table *t, const struct tg_pkt *p, bool *is_vip)
+{
+	bool fragment = p->flags & TG_PKT_FRAGMENT;
+	uint8_t protocol = p->key.protocol;
+	uint16_t has, service = TG_NO_SERVICE;
+
+	/* an IPv4 address that came in an IPv6 header is none of ours (RFC 4038 section 4.2) */
+	*is_vip = !((p->flags & TG_PKT_V6) && tg_addr_is_v4(&p->dst)) &&
+		  ask(t, &p->dst, VIP, 0, 0, &has);
+	if (!*is_vip || (fragment && protocol == IPPROTO_TCP))
+		return TG_NO_SERVICE;
+	if ((has & HAS_PORT) && p->key.service_port != TG_PORT_ANY &&
+	    ask(t, &p->dst, RULE, protocol, p->key.service_port, &service))
+		return service;
+	if ((has & HAS_PROTOCOL) && ask(t, &p->dst, RULE, protocol, TG_PORT_ANY, &service))
+		return service;
+	if ((has & HAS_PORT) && fragment && ask(t, &p->dst, FRAGMENT, protocol, 0, &service))
+		return service;
+	if (has & HAS_ANY)
+		ask(t, &p->dst, RULE, TG_PROTOCOL_ANY, TG_PORT_ANY, &service);
+	return service;
+}
+
+static enum tg_reason why_not(const struct tg_pkt *p, bool is_vip)
+{
+	uint8_t icmp = p->flags & TG_PKT_V6 ? IPPROTO_ICMPV6 : IPPROTO_ICMP;
+
+	if (!is_vip)
+		return TG_DROP_NOT_OURS;
+	if (p->key.protocol == icmp)
+		return TG_DROP_ICMP;
+	return p->flags & TG_PKT_FRAGMENT ? TG_DROP_FRAGMENT : TG_DROP_NO_SERVICE;
+}
+
+/* Does b go where a went? All that tg_service_find looks at. */
+static inline bool same_destination(const struct tg_pkt *a, const struct tg_pkt *b)
+{
+	const uint16_t flags = TG_PKT_FRAGMENT | TG_PKT_V6;
+
+	return a->key.service_port == b->key.service_port && a->key.protocol == b->key.protocol &&
+	       ((a->flags ^ b->flags) & flags) == 0 && tg_addr_eq(&a->dst, &b->dst);
+}
+
+void tg_service_match(const struct tg_service_table *t, struct tg_burst *b)
+{
+	const struct tg_pkt *last = NULL;
+	uint16_t service = TG_NO_SERVICE;
+	bool is_vip = false;
+
+	for (unsigned int i = 0; i < b->n; i++) {
+		struct tg_pkt *p = &b->pkt[i];
+
+		if (b->verdict[i] != TG_FORWARD || (p->flags & (TG_PKT_ARP | TG_PKT_ND)))
+			continue;
+		if (last == NULL || !same_destination(last, p))
+			service = tg_service_find(t, p, &is_vip);
+		last = p;
+		p->key.service = service;
+		if (service == TG_NO_SERVICE)
+			tg_drop(b, i, why_not(p, is_vip));
+	}
+}
