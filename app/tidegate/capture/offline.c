@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Start and unwind of a run over a capture: find services, build the pipeline, feed it, report. */
+#include "offline.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <rte_mbuf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+
+#include "discover.h"
+#include "eal.h"
+#include "feed.h"
+#include "report.h"
+#include "warnings.h"
+
+#define NS_PER_S UINT64_C(1000000000)
+/* A whole captured frame in one buffer: they are longer than any link's where segments are merged. */
+#define BUFFER_ROOM UINT16_MAX
+#define BUFFERS     (4 * TG_BURST_MAX - 1)
+
+struct offline {
+	const struct tg_offline_options *options;
+	struct tg_config *config; /* until the snapshot owns it */
+	struct tg_capture *cap;
+	struct tg_discovery discovery;
+	struct tg_progress progress;
+	struct tg_registry *registry;
+	struct tg_snapshot *snapshot;
+	uint32_t *costs; /* nothing is known of other gateways or of costs */
+	struct tg_feed feed;
+	bool eal;
+	char text[2 * TG_CAPTURE_TEXT];
+};
+
+static bool quit(const struct offline *o)
+{
+	return o->options->quit != NULL && *o->options->quit;
+}
+
+static int fail(struct offline *o, int code, const char *what)
+{
+	snprintf(o->text, sizeof(o->text), "%s: %s", what, strerror(-code));
+	return code;
+}
+
+static int reopen(struct offline *o, const char *what)
+{
+	tg_capture_close(o->cap);
+	tg_progress_begin(&o->progress, stderr, what);
+	return tg_capture_open(o->options->capture, &o->cap, o->text, sizeof(o->text));
+}
+
+static int find_services(struct offline *o)
+{
+	int rc = reopen(o, "finding services");
+
+	if (rc != 0)
+		return rc;
+	rc = tg_discover(o->cap, &o->progress, o->options->quit, &o->discovery);
+	tg_progress_end(&o->progress);
+	if (rc != 0)
+		return fail(o, rc, "services cannot be found");
+	o->config = o->discovery.config;
+	o->discovery.config = NULL;
+	o->feed.conversations = o->discovery.conversations;
+	return 0;
+}
+
+/* EAL's heap: the flow table, statistics and selection by server, frames, and as much again
+ * for what else there is.
+ */
+static unsigned int memory_mb(const struct tg_config *c)
+{
+	uint64_t servers = 0, bytes;
+
+	for (unsigned int i = 0; i < c->n_services; i++)
+		servers += c->services[i].n_servers;
+	bytes = (uint64_t)c->flow_table.slots * 2 * (sizeof(struct tg_flow) + 8);
+	bytes += (servers + c->n_services) * (sizeof(struct tg_server_stats) + 4096);
+	bytes += (uint64_t)BUFFERS * 2 * BUFFER_ROOM;
+	return 64 + (unsigned int)(bytes >> 20);
+}
+
+static int make_worker(struct offline *o, struct tg_clock clock)
+{
+	uint8_t secret[TG_FLOW_SECRET_SIZE];
+	struct tg_worker_env env = {
+		.mode = TG_MODE_OFFLINE,
+		.clock = clock,
+		.flow_table = &o->snapshot->config->flow_table,
+		.flow_secret = secret,
+		.cost_ns = o->costs,
+		.others = o->costs,
+		.seed = 1, /* the same capture gives the same report */
+	};
+	int rc;
+
+	if (getrandom(secret, sizeof(secret), 0) != sizeof(secret))
+		return fail(o, -errno, "random numbers for the flow table");
+	rc = tg_worker_create(&env, 0, 1, -1, &o->feed.worker);
+	if (rc != 0)
+		return fail(o, rc, "flow table (flow_table.slots_per_worker) cannot be made");
+	o->feed.worker->sample = tg_flow_results_sample;
+	o->feed.worker->sample_ctx = o->feed.results;
+	tg_worker_use(o->feed.worker, o->snapshot);
+	return 0;
+}
+
+static int make_pipeline(struct offline *o)
+{
+	struct tg_clock clock = tg_clock_init(NS_PER_S);
+	struct tg_snapshot_env env = {.clock = clock};
+	const int socket = -1;
+	int rc = tg_registry_create(1, &socket, &o->registry);
+
+	if (rc != 0)
+		return fail(o, rc, "registry of servers");
+	env.registry = o->registry;
+	rc = tg_snapshot_create(&env, o->config, &o->snapshot, o->text, sizeof(o->text));
+	if (rc != 0)
+		return rc;
+	o->config = NULL;
+	o->costs = calloc(TG_SERVERS_MAX, sizeof(*o->costs));
+	o->feed.results = tg_flow_results_create();
+	if (o->costs == NULL || o->feed.results == NULL)
+		return fail(o, -ENOMEM, "results");
+	if (o->feed.conversations == NULL) {
+		o->feed.true_servers = tg_true_servers_create(o->snapshot);
+		if (o->feed.true_servers == NULL)
+			return fail(o, -ENOMEM, "list of servers");
+	}
+	o->feed.pool = rte_pktmbuf_pool_create("capture", BUFFERS, 0, 0, BUFFER_ROOM, -1);
+	if (o->feed.pool == NULL)
+		return fail(o, -ENOMEM, "buffers for frames");
+	return make_worker(o, clock);
+}
+
+static uint64_t wall_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+/* Waits until a frame that is `elapsed` capture time after the first one is due; a signal ends
+ * the wait, and the caller looks whether it was one to quit.
+ */
+static void pace(const struct offline *o, uint64_t start, uint64_t elapsed)
+{
+	double due = (double)elapsed / o->options->replay;
+
+	while (!quit(o)) {
+		double left = due - (double)(wall_ns() - start);
+		struct timespec wait;
+
+		if (left <= 0)
+			return;
+		if (left > NS_PER_S / 10)
+			left = NS_PER_S / 10;
+		wait = (struct timespec){.tv_nsec = (long)left};
+		nanosleep(&wait, NULL);
+	}
+}
+
+static int feed_all(struct offline *o)
+{
+	const struct tg_capture_info *info;
+	uint64_t start = wall_ns();
+	struct tg_frame frame;
+	int rc = reopen(o, "measuring");
+
+	if (rc != 0)
+		return rc;
+	info = tg_capture_info(o->cap);
+	while (!quit(o) && tg_capture_next(o->cap, &frame) == 1) {
+		tg_progress_step(&o->progress, info->bytes_read, info->size);
+		if (o->options->replay > 0 && info->frames > 1 && frame.time_ns > o->feed.first_ns)
+			pace(o, start, frame.time_ns - o->feed.first_ns);
+		rc = tg_feed_frame(&o->feed, &frame);
+		if (rc != 0) {
+			tg_progress_end(&o->progress);
+			return fail(o, rc, "a buffer for a frame");
+		}
+	}
+	tg_progress_end(&o->progress);
+	tg_feed_end(&o->feed);
+	return 0;
+}
+
+/* Why nothing at all could be used. */
+static int nothing(struct offline *o)
+{
+	const char *fault = tg_capture_fault(o->cap);
+
+	if (fault != NULL)
+		snprintf(o->text, sizeof(o->text),
+			 "capture '%s': %s; nothing before it can be used", o->options->capture,
+			 fault);
+	else if (quit(o))
+		snprintf(o->text, sizeof(o->text), "interrupted before a frame was measured");
+	else if (o->feed.link.kind_count > 0)
+		snprintf(o->text, sizeof(o->text),
+			 "capture '%s': no frame has a link type that is supported (the first: %" PRIu32
+			 "); Ethernet, raw IP, loopback, Linux cooked and PPP are",
+			 o->options->capture, o->feed.link.kinds[0].link_type);
+	else
+		snprintf(o->text, sizeof(o->text), "capture '%s': there is no frame in it",
+			 o->options->capture);
+	return -ENODATA;
+}
+
+static int print_report(struct offline *o)
+{
+	static struct tg_warnings warnings;
+	bool found = o->feed.conversations != NULL;
+	struct tg_totals totals;
+	struct tg_report_capture capture = {
+		.file = o->options->capture,
+		.info = tg_capture_info(o->cap),
+		.link = &o->feed.link,
+		.first_ns = o->feed.first_ns,
+		.last_ns = o->feed.last_ns,
+		.results = o->feed.results,
+		.found = found ? o->discovery.found : NULL,
+		.warnings = warnings.list,
+	};
+	struct tg_report report = {&totals, &capture};
+	int rc = tg_totals_collect(o->snapshot, &o->feed.worker, 1, &totals);
+
+	if (rc != 0)
+		return fail(o, rc, "totals");
+	tg_warnings_collect(&warnings, o->cap, &o->feed, found ? &o->discovery : NULL, quit(o));
+	capture.n_warnings = warnings.n;
+	for (unsigned int i = 0; i < warnings.n; i++)
+		fprintf(stderr, "tidegate: warning: %s: %s\n", capture.file, warnings.list[i]);
+	tg_report_text(&report, stdout);
+	if (o->options->report != NULL)
+		rc = tg_report_write(&report, o->options->report, o->text, sizeof(o->text));
+	tg_totals_free(&totals);
+	return rc;
+}
+
+static int run(struct offline *o)
+{
+	int rc = o->config == NULL ? find_services(o) : 0;
+
+	if (rc != 0)
+		return rc;
+	rc = tg_eal_start_private(o->options->program, memory_mb(o->config), o->text,
+				  sizeof(o->text));
+	if (rc != 0)
+		return rc;
+	o->eal = true;
+	rc = make_pipeline(o);
+	if (rc == 0)
+		rc = feed_all(o);
+	if (rc == 0 && o->feed.worker->stats.received == 0)
+		rc = nothing(o);
+	return rc == 0 ? print_report(o) : rc;
+}
+
+static void unwind(struct offline *o)
+{
+	tg_capture_close(o->cap);
+	tg_worker_free(o->feed.worker);
+	rte_mempool_free(o->feed.pool);
+	tg_true_servers_free(o->feed.true_servers);
+	tg_flow_results_free(o->feed.results);
+	free(o->costs);
+	if (o->snapshot != NULL)
+		tg_snapshot_free(o->snapshot);
+	tg_registry_free(o->registry);
+	tg_config_free(o->config);
+	tg_discovery_free(&o->discovery);
+	if (o->eal)
+		tg_eal_end();
+}
+
+int tg_offline(const struct tg_offline_options *options)
+{
+	struct offline *o = calloc(1, sizeof(*o));
+	int rc;
+
+	if (o == NULL) {
+		tg_config_free(options->config);
+		fprintf(stderr, "tidegate: out of memory\n");
+		return 1;
+	}
+	o->options = options;
+	o->config = options->config;
+	rc = run(o);
+	if (rc != 0)
+		fprintf(stderr, "tidegate: %s\n", o->text);
+	unwind(o);
+	free(o);
+	return rc == 0 ? 0 : 1;
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <inttypes.h>
+
+#include "report.h"
+#include "table.h"
+
+/* Servers shown; the JSON report has all. */
+#define ROWS_MAX 40
+
+enum { SERVICE, SERVER, FLOWS, EXCHANGES, BY, MEAN, P50, P95, P99, OWN };
+
+static void head(struct tg_table *t)
+{
+	static const char *const names[] = {"service", "server", "flows", "exchanges", "by", "mean",
+					    "p50",     "p95",    "p99",   "server p50"};
+
+	tg_table_row(t);
+	for (unsigned int c = 0; c < sizeof(names) / sizeof(names[0]); c++)
+		tg_table_cell(t, c, "%s", names[c]);
+}
+
+static void duration(struct tg_table *t, unsigned int column, const struct tg_hist *h, double p)
+{
+	char text[TG_DURATION];
+
+	if (h->count == 0)
+		tg_table_cell(t, column, "-");
+	else
+		tg_table_cell(t, column, "%s",
+			      tg_table_duration(p < 0 ? tg_hist_mean_ns(h)
+						      : tg_hist_percentile_ns(h, p),
+						text));
+}
+
+static void estimators(struct tg_table *t, const uint64_t *exchanges)
+{
+	bool gap = exchanges[TG_ESTIMATOR_GAP] > 0, ack = exchanges[TG_ESTIMATOR_ACK] > 0;
+
+	tg_table_cell(t, BY, "%s%s%s",
+		      ack   ? "ack"
+		      : gap ? ""
+			    : "-",
+		      ack && gap ? "+" : "", gap ? "gap" : "");
+}
+
+static void row(struct tg_table *t, const struct tg_totals *all, const struct tg_totals_server *s,
+		bool first)
+{
+	const struct tg_config_service *service = all->snapshot->service[s->service];
+
+	tg_table_row(t);
+	if (first)
+		tg_table_cell(t, SERVICE, "%s", service->name);
+	tg_table_cell(t, SERVER, "%s", s->config->name);
+	tg_table_cell(t, FLOWS, "%" PRIu64, s->flows);
+	tg_table_cell(t, EXCHANGES, "%" PRIu64,
+		      s->exchanges[TG_ESTIMATOR_GAP] + s->exchanges[TG_ESTIMATOR_ACK]);
+	estimators(t, s->exchanges);
+	duration(t, MEAN, &s->latency, -1);
+	duration(t, P50, &s->latency, 50);
+	duration(t, P95, &s->latency, 95);
+	duration(t, P99, &s->latency, 99);
+	duration(t, OWN, &s->server, 50);
+}
+
+static void servers(const struct tg_totals *all, FILE *to)
+{
+	unsigned int shown = all->n_servers < ROWS_MAX ? all->n_servers : ROWS_MAX;
+	struct tg_table t;
+
+	if (all->n_servers == 0) {
+		fprintf(to, "no service: nothing was sent to a server\n");
+		return;
+	}
+	tg_table_begin(&t, "llrrlrrrrr");
+	head(&t);
+	for (unsigned int i = 0; i < shown; i++)
+		row(&t, all, &all->server[i],
+		    i == 0 || all->server[i].service != all->server[i - 1].service);
+	tg_table_print(&t, 0, to);
+	if (shown < all->n_servers)
+		fprintf(to, "and %u more servers: the JSON report (--report FILE) has them\n",
+			all->n_servers - shown);
+	fprintf(to,
+		"\nmean to p99: from the end of a request to the end of its answer, as its client "
+		"sees it\nserver p50:   that less the path, where the handshake was seen\n"
+		"by:           ack = acknowledgement numbers, gap = pauses between packets\n");
+}
+
+static const char *meaning(const struct tg_report *r, enum tg_reason why)
+{
+	if (r->capture != NULL && why == TG_DROP_NOT_OURS)
+		return "sent by a server, or to no service";
+	return tg_reason_text(why);
+}
+
+static void packets(const struct tg_report *r, FILE *to)
+{
+	const struct tg_totals *all = r->totals;
+	struct tg_table t;
+
+	fprintf(to, "\npackets: %" PRIu64 " received, %" PRIu64 " to a server, %" PRIu64 " not\n",
+		all->all.received, all->all.forwarded, all->dropped);
+	tg_table_begin(&t, "rll");
+	for (unsigned int i = 1; i < TG_DROP_REASON_COUNT; i++) {
+		if (all->all.dropped[i] == 0)
+			continue;
+		tg_table_row(&t);
+		tg_table_cell(&t, 0, "%" PRIu64, all->all.dropped[i]);
+		tg_table_cell(&t, 1, "%s", tg_reason_name(i));
+		tg_table_cell(&t, 2, "%s", meaning(r, i));
+	}
+	tg_table_print(&t, 2, to);
+}
+
+static void capture(const struct tg_report_capture *c, FILE *to)
+{
+	char text[TG_DURATION];
+
+	fprintf(to, "%s: %s, %" PRIu64 " frames over %s\n\n", c->file, c->info->format,
+		c->info->frames, tg_table_duration(c->last_ns - c->first_ns, text));
+}
+
+/* Flows whose server the capture does not show. */
+static void picks(const struct tg_report_capture *c, FILE *to)
+{
+	uint32_t n = tg_flow_results_count(c->results), picked = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		picked += tg_flow_results_at(c->results, i)->would_pick;
+	if (picked > 0)
+		fprintf(to,
+			"\nservers of %" PRIu32 " of %" PRIu32 " flows are what the policy would "
+			"pick: the capture does not show where they went\n",
+			picked, n);
+}
+
+void tg_report_text(const struct tg_report *r, FILE *to)
+{
+	if (r->capture != NULL)
+		capture(r->capture, to);
+	servers(r->totals, to);
+	if (r->capture != NULL)
+		picks(r->capture, to);
+	packets(r, to);
+}

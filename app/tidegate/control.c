@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "control.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <rte_cycles.h>
+#include <rte_mbuf.h>
+#include <rte_rcu_qsbr.h>
+#include <rte_ring.h>
+
+#define COST_PERIOD_MS 100
+#define NEIGH_PERIOD_MS 100
+#define COST_WEIGHT 4 /* a new window counts 1/4 */
+
+/* Frees the snapshot that was replaced, once every worker has taken the new one. */
+static bool collect_retired(struct tg_gateway *g)
+{
+	if (g->retired == NULL)
+		return true;
+	if (rte_rcu_qsbr_check(g->qsbr, g->retired_token, false) == 0)
+		return false;
+	tg_snapshot_free(g->retired);
+	g->retired = NULL;
+	if (g->neigh != NULL)
+		tg_neigh_purge(g->neigh);
+	return true;
+}
+
+/* Mean latency of each server over what was measured since the last time, smoothed. */
+static void update_costs(struct tg_gateway *g)
+{
+	const struct tg_snapshot *s = g->snapshot;
+
+	for (unsigned int i = 0; i < s->n_servers; i++) {
+		uint64_t count = 0, sum = 0, old = g->cost_ns[i], n, mean;
+
+		for (unsigned int w = 0; w < g->n_workers; w++) {
+			const struct tg_server_stats *st = tg_snapshot_stats(s, i, w);
+
+			count += tg_stat_read(&st->latency.count);
+			sum += tg_stat_read(&st->latency.sum_ns);
+		}
+		if (count < g->cost_seen[i].count) { /* the id went to another server */
+			g->cost_seen[i].count = g->cost_seen[i].sum_ns = 0;
+			old = 0;
+		}
+		n = count - g->cost_seen[i].count;
+		if (n == 0)
+			continue;
+		mean = (sum - g->cost_seen[i].sum_ns) / n;
+		mean = old == 0 ? mean : old + mean / COST_WEIGHT - old / COST_WEIGHT;
+		__atomic_store_n(&g->cost_ns[i], (uint32_t)(mean > UINT32_MAX ? UINT32_MAX : mean),
+				 __ATOMIC_RELAXED);
+		g->cost_seen[i].count = count;
+		g->cost_seen[i].sum_ns = sum;
+	}
+}
+
+/* What each worker cannot see: flows open at a server through the other workers. */
+static void update_others(struct tg_gateway *g)
+{
+	for (unsigned int i = 0; g->n_workers > 1 && i < g->snapshot->n_servers; i++) {
+		uint32_t all = 0;
+
+		for (unsigned int w = 0; w < g->n_workers; w++)
+			all += __atomic_load_n(&g->worker[w]->own[i], __ATOMIC_RELAXED);
+		for (unsigned int w = 0; w < g->n_workers; w++)
+			__atomic_store_n(&g->others[w][i],
+					 all - __atomic_load_n(&g->worker[w]->own[i], __ATOMIC_RELAXED),
+					 __ATOMIC_RELAXED);
+	}
+}
+
+/* A frame of control's own leaves through worker 0. */
+static void send_frame(void *ctx, uint16_t port, const uint8_t *frame, uint16_t len)
+{
+	struct tg_gateway *g = ctx;
+	struct rte_mbuf *m = rte_pktmbuf_alloc(g->pool[0]);
+	char *to = m != NULL ? rte_pktmbuf_append(m, len) : NULL;
+
+	if (to != NULL) {
+		memcpy(to, frame, len);
+		m->port = port;
+		if (rte_ring_sp_enqueue(g->control_out, m) == 0)
+			return;
+	}
+	rte_pktmbuf_free(m); /* asked again at the next tick */
+}
+
+static void resolve_neighbours(struct tg_gateway *g, uint64_t now)
+{
+	struct tg_neigh_port ports[TG_PORTS_MAX];
+
+	for (unsigned int p = 0; p < g->n_ports; p++) {
+		memcpy(ports[p].mac, g->ports[p].mac, sizeof(ports[p].mac));
+		ports[p].vlan = g->ports[p].vlan;
+	}
+	tg_neigh_tick(g->neigh, ports, now, 64, send_frame, g);
+}
+
+void tg_control_tick(struct tg_gateway *g, uint64_t now)
+{
+	pthread_mutex_lock(&g->mutex);
+	collect_retired(g);
+	update_others(g);
+	if (now >= g->costs_due) {
+		g->costs_due = now + tg_us_to_ticks(&g->clock, COST_PERIOD_MS * 1000);
+		update_costs(g);
+	}
+	if (g->neigh != NULL && now >= g->neigh_due) {
+		g->neigh_due = now + tg_us_to_ticks(&g->clock, NEIGH_PERIOD_MS * 1000);
+		resolve_neighbours(g, now);
+	}
+	pthread_mutex_unlock(&g->mutex);
+}
+
+/* VLANs of ports may change with a reload. */
+static void take_port_settings(struct tg_gateway *g, const struct tg_config *config)
+{
+	for (unsigned int p = 0; p < g->n_ports; p++)
+		g->ports[p].vlan = config->ports[p].vlan;
+}
+
+int tg_control_apply(struct tg_gateway *g, struct tg_config *config, char *err, size_t err_len)
+{
+	struct tg_snapshot_env env = {
+		.registry = g->registry,
+		.clock = g->clock,
+		.ports = g->ports,
+		.n_ports = g->n_ports,
+		.neigh = g->neigh,
+	};
+	struct tg_snapshot *s;
+	int r;
+
+	/* the one before last must be gone: there is one place for it */
+	while (!collect_retired(g))
+		rte_delay_us_sleep(100);
+	pthread_mutex_lock(&g->mutex);
+	take_port_settings(g, config);
+	r = tg_snapshot_create(&env, config, &s, err, err_len);
+	if (r == 0) {
+		g->retired = (struct tg_snapshot *)(uintptr_t)g->snapshot;
+		__atomic_store_n(&g->snapshot, s, __ATOMIC_RELEASE);
+		g->retired_token = rte_rcu_qsbr_start(g->qsbr);
+	} else {
+		tg_config_free(config);
+	}
+	pthread_mutex_unlock(&g->mutex);
+	return r;
+}
+
+static int join_faults(const struct tg_config_report *report, char *err, size_t err_len)
+{
+	size_t used = 0;
+
+	for (unsigned int i = 0; i < report->n_faults && used < err_len; i++) {
+		int n = snprintf(err + used, err_len - used, "%s%s", i > 0 ? "\n" : "", report->faults[i]);
+
+		used += n > 0 ? (size_t)n : 0;
+	}
+	return -EINVAL;
+}
+
+int tg_control_reload(struct tg_gateway *g, char *err, size_t err_len)
+{
+	struct tg_config_report report = {0};
+	struct tg_config *config = NULL;
+	int r = tg_config_load(g->options->config, &config, &report);
+
+	if (r == 0)
+		r = tg_config_reloadable(g->snapshot->config, config, &report);
+	if (r != 0) {
+		join_faults(&report, err, err_len);
+		if (config != NULL)
+			tg_config_free(config);
+	} else {
+		r = tg_control_apply(g, config, err, err_len);
+	}
+	tg_config_report_free(&report);
+	g->reloads += r == 0;
+	g->reloads_failed += r != 0;
+	return r;
+}
+
+/* A copy of the configuration in force, to be changed. */
+static struct tg_config *copy_config(const struct tg_config *from)
+{
+	struct tg_config *c = tg_config_new(), empty;
+
+	if (c == NULL)
+		return NULL;
+	empty = *c;
+	*c = *from;
+	c->n_services = empty.n_services;
+	c->services = empty.services;
+	for (unsigned int i = 0; i < from->n_services; i++) {
+		const struct tg_config_service *v = &from->services[i];
+		struct tg_config_service *n = tg_config_add_service(c);
+
+		if (n == NULL)
+			goto fail;
+		*n = *v;
+		n->n_servers = 0;
+		n->servers = NULL;
+		for (unsigned int j = 0; j < v->n_servers; j++) {
+			struct tg_config_server *e = tg_config_add_server(n);
+
+			if (e == NULL)
+				goto fail;
+			*e = v->servers[j];
+		}
+	}
+	return c;
+fail:
+	tg_config_free(c);
+	return NULL;
+}
+
+int tg_control_set_state(struct tg_gateway *g, const char *service, const char *server,
+			 enum tg_server_state state, char *err, size_t err_len)
+{
+	const struct tg_snapshot *s = g->snapshot;
+	uint16_t v = tg_snapshot_service(s, service);
+	uint16_t e = v == TG_NO_SERVICE ? TG_NO_SERVER : tg_snapshot_server(s, v, server);
+	struct tg_config *c;
+
+	if (e == TG_NO_SERVER) {
+		snprintf(err, err_len, v == TG_NO_SERVICE ? "no service \"%s\"" : "service \"%s\" has no server \"%s\"",
+			 service, server);
+		return -ENOENT;
+	}
+	c = copy_config(s->config);
+	if (c == NULL) {
+		snprintf(err, err_len, "not enough memory");
+		return -ENOMEM;
+	}
+	c->services[s->service[v] - s->config->services]
+		.servers[s->server[e] - s->config->services[s->service[v] - s->config->services].servers]
+		.state = state;
+	return tg_control_apply(g, c, err, err_len);
+}

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "gateway.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/random.h>
+#include <rte_cycles.h>
+#include <rte_ethdev.h>
+#include <rte_lcore.h>
+#include <rte_mempool.h>
+#include <rte_mbuf.h>
+#include <rte_rcu_qsbr.h>
+#include <rte_ring.h>
+
+#include "control.h"
+#include "owner.h"
+#include "pipeline.h"
+#include "port/rx.h"
+#include "port/tx.h"
+#include "privilege.h"
+#include "tg_mem.h"
+
+#define INBOX_SIZE 4096
+#define POOL_CACHE 256
+#define AGE_PERIOD_MS 1 /* a sweep step round; the whole table in about a second */
+#define AGE_STEP_BUCKETS 16
+
+/* Which lcores work: all but the main one, or the main one when it is alone. */
+static unsigned int find_workers(unsigned int *lcore)
+{
+	unsigned int n = 0, id;
+
+	RTE_LCORE_FOREACH_WORKER(id) {
+		if (n < TG_WORKERS_MAX)
+			lcore[n++] = id;
+	}
+	if (n == 0)
+		lcore[n++] = rte_get_main_lcore();
+	return n;
+}
+
+/* Buffers for every ring, list and burst that can hold one, on each node that is used. */
+static int make_pools(struct tg_gateway *g, const struct tg_config *c, char *err, size_t err_len)
+{
+	unsigned int n = g->n_workers * (INBOX_SIZE + POOL_CACHE * 2 + TG_BURST_MAX * 4);
+
+	for (unsigned int p = 0; p < c->n_ports; p++)
+		n += g->n_workers * (c->ports[p].rx_descriptors + c->ports[p].tx_descriptors + TG_TX_WAITING);
+	for (unsigned int i = 0; i < rte_socket_count() && i < TG_NODES_MAX; i++) {
+		char name[32];
+		int node = rte_socket_id_by_idx(i);
+
+		snprintf(name, sizeof(name), "packets_%d", node);
+		g->pool[i] = rte_pktmbuf_pool_create(name, n, POOL_CACHE, 0, RTE_MBUF_DEFAULT_BUF_SIZE, node);
+		if (g->pool[i] != NULL)
+			continue;
+		snprintf(err, err_len,
+			 "not enough memory for %u packet buffers (%u MiB) on NUMA node %d: give more huge pages "
+			 "(drivers-conf/hugepages.sh), a larger -m with --no-huge, or smaller ports[].rx_descriptors",
+			 n, n / 1024 * 9 / 4, node);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+static int start_ports(struct tg_gateway *g, const struct tg_config *c, char *err, size_t err_len)
+{
+	for (unsigned int p = 0; p < c->n_ports; p++) {
+		int r = tg_port_start(&g->ports[p], &c->ports[p], g->n_workers,
+				      g->mode == TG_MODE_SHADOW, g->pool, rte_socket_count(), err, err_len);
+
+		if (r != 0)
+			return r;
+		g->n_ports++;
+	}
+	return 0;
+}
+
+static int make_rings(struct tg_gateway *g, char *err, size_t err_len)
+{
+	char name[32];
+
+	snprintf(err, err_len, "not enough memory for the rings between workers");
+	for (unsigned int i = 0; i < g->n_workers; i++) {
+		snprintf(name, sizeof(name), "inbox_%u", i);
+		g->inbox[i] = rte_ring_create(name, INBOX_SIZE, rte_socket_id(), RING_F_SC_DEQ);
+		if (g->inbox[i] == NULL)
+			return -ENOMEM;
+	}
+	g->control_out = rte_ring_create("control_out", 256, rte_socket_id(), RING_F_SP_ENQ | RING_F_SC_DEQ);
+	return g->control_out != NULL ? 0 : -ENOMEM;
+}
+
+static int make_qsbr(struct tg_gateway *g)
+{
+	size_t size = rte_rcu_qsbr_get_memsize(TG_WORKERS_MAX);
+
+	g->qsbr = tg_mem_zalloc("qsbr", size, RTE_CACHE_LINE_SIZE, -1);
+	return g->qsbr != NULL ? rte_rcu_qsbr_init(g->qsbr, TG_WORKERS_MAX) : -ENOMEM;
+}
+
+/* One round of ageing: a thousandth of the table, in steps of a few buckets. */
+static bool age_step(void *ctx, uint64_t now)
+{
+	struct tg_worker *w = ctx;
+	unsigned int round = tg_flow_buckets(w->flows) / 1000 + 1;
+
+	tg_pipeline_age(w, now, AGE_STEP_BUCKETS);
+	w->aged += AGE_STEP_BUCKETS;
+	if (w->aged < round)
+		return true;
+	w->aged = 0;
+	return false;
+}
+
+static int equip_worker(struct tg_gateway *g, struct tg_worker *w, unsigned int lcore)
+{
+	const struct tg_sched_params params = {
+		.in_row = tg_us_to_ticks(&g->clock, 10),
+		.share_256 = 64,
+	};
+	uint64_t now = rte_rdtsc();
+
+	w->lcore = lcore;
+	w->neigh = g->neigh;
+	w->ports = g->ports;
+	w->n_ports = g->n_ports;
+	w->inbox = g->inbox;
+	w->control_out = w->index == 0 ? g->control_out : NULL;
+	w->qsbr = g->qsbr;
+	w->published = &g->snapshot;
+	w->stop = &g->stop;
+	w->rx = tg_mem_zalloc("rx", g->n_ports * sizeof(*w->rx), 64, w->socket);
+	w->tx = tg_mem_zalloc("tx", g->n_ports * sizeof(*w->tx), 64, w->socket);
+	if (w->rx == NULL || w->tx == NULL)
+		return -ENOMEM;
+	for (unsigned int p = 0; p < g->n_ports; p++) {
+		tg_rx_init(&w->rx[p], &g->ports[p], (uint16_t)p, w->index, now);
+		tg_tx_init(&w->tx[p], &g->ports[p], w->index);
+	}
+	tg_sched_init(&w->sched, &params);
+	w->ageing = (struct tg_task){
+		.name = "ageing",
+		.step = age_step,
+		.ctx = w,
+		.period = tg_us_to_ticks(&g->clock, AGE_PERIOD_MS * 1000),
+	};
+	return tg_sched_add(&w->sched, &w->ageing, now);
+}
+
+static int make_workers(struct tg_gateway *g, const struct tg_config *c, const unsigned int *lcore,
+			char *err, size_t err_len)
+{
+	struct tg_worker_env env = {
+		.mode = g->mode,
+		.clock = g->clock,
+		.flow_table = &c->flow_table,
+		.flow_secret = g->flow_secret,
+		.cost_ns = g->cost_ns,
+		.seed = rte_rdtsc() | 1,
+	};
+
+	for (unsigned int i = 0; i < g->n_workers; i++) {
+		int socket = (int)rte_lcore_to_socket_id(lcore[i]), r;
+
+		g->others[i] = tg_mem_zalloc("others", TG_SERVERS_MAX * sizeof(uint32_t), 64, socket);
+		env.others = g->others[i];
+		r = g->others[i] == NULL ? -ENOMEM
+					 : tg_worker_create(&env, i, g->n_workers, socket, &g->worker[i]);
+		if (r == 0)
+			r = equip_worker(g, g->worker[i], lcore[i]);
+		if (r == 0)
+			continue;
+		snprintf(err, err_len,
+			 "not enough memory for worker %u on NUMA node %d: its flow table of %u slots takes %u MiB; "
+			 "give more huge pages (drivers-conf/hugepages.sh), a larger -m with --no-huge, or fewer "
+			 "flow_table.slots_per_worker",
+			 i, socket, c->flow_table.slots,
+			 (unsigned int)((uint64_t)c->flow_table.slots * 130 >> 20));
+		return r;
+	}
+	return 0;
+}
+
+static int make_shared(struct tg_gateway *g, char *err, size_t err_len)
+{
+	int node[TG_WORKERS_MAX];
+	unsigned int lcore[TG_WORKERS_MAX];
+
+	snprintf(err, err_len, "not enough memory");
+	find_workers(lcore);
+	for (unsigned int i = 0; i < g->n_workers; i++)
+		node[i] = (int)rte_lcore_to_socket_id(lcore[i]);
+	g->cost_ns = tg_mem_zalloc("costs", TG_SERVERS_MAX * sizeof(*g->cost_ns), 64, -1);
+	g->cost_seen = tg_mem_zalloc("costs seen", TG_SERVERS_MAX * sizeof(*g->cost_seen), 64, -1);
+	if (g->cost_ns == NULL || g->cost_seen == NULL || make_qsbr(g) != 0 ||
+	    tg_registry_create(g->n_workers, node, &g->registry) != 0)
+		return -ENOMEM;
+	if (g->mode == TG_MODE_INLINE)
+		return tg_neigh_table_create(&g->clock, -1, &g->neigh);
+	return 0;
+}
+
+/* A configuration whose ports fit the mode. */
+static int check_ports(const struct tg_gateway *g, const struct tg_config *c, char *err, size_t err_len)
+{
+	if (c->n_ports == 0) {
+		snprintf(err, err_len,
+			 "%s: ports: is empty; name at least one DPDK port to receive from (doc/configuration.md)",
+			 g->options->config);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int launch(struct tg_gateway *g)
+{
+	for (unsigned int i = 0; i < g->n_workers; i++) {
+		unsigned int lcore = g->worker[i]->lcore;
+
+		if (lcore == rte_get_main_lcore())
+			continue; /* main runs it itself: tg_run */
+		if (rte_eal_remote_launch(tg_privilege_drop_and_run, g->worker[i], lcore) != 0)
+			return -EBUSY;
+	}
+	return 0;
+}
+
+int tg_gateway_start(struct tg_gateway *g, const struct tg_options *options,
+		     struct tg_config *config, char *err, size_t err_len)
+{
+	unsigned int lcore[TG_WORKERS_MAX];
+	int r;
+
+	memset(g, 0, sizeof(*g));
+	g->options = options;
+	g->mode = options->shadow ? TG_MODE_SHADOW : TG_MODE_INLINE;
+	g->clock = tg_clock_init(rte_get_tsc_hz());
+	g->started = rte_rdtsc();
+	pthread_mutex_init(&g->mutex, NULL);
+	g->n_workers = find_workers(lcore);
+	r = check_ports(g, config, err, err_len);
+	if (r == 0 && getrandom(g->flow_secret, sizeof(g->flow_secret), 0) != sizeof(g->flow_secret)) {
+		snprintf(err, err_len, "no random numbers from the kernel: %s", strerror(errno));
+		r = -errno;
+	}
+	if (r == 0)
+		r = tg_owner_init();
+	if (r == 0)
+		r = make_shared(g, err, err_len);
+	if (r == 0)
+		r = make_pools(g, config, err, err_len);
+	if (r == 0)
+		r = start_ports(g, config, err, err_len);
+	if (r == 0)
+		r = make_rings(g, err, err_len);
+	if (r == 0)
+		r = make_workers(g, config, lcore, err, err_len);
+	if (r != 0) {
+		tg_config_free(config);
+		goto fail;
+	}
+	r = tg_control_apply(g, config, err, err_len);
+	if (r == 0)
+		r = launch(g);
+	if (r == 0)
+		return 0;
+fail:
+	tg_gateway_stop(g);
+	tg_gateway_free(g);
+	return r;
+}
+
+void tg_gateway_stop(struct tg_gateway *g)
+{
+	__atomic_store_n(&g->stop, true, __ATOMIC_RELAXED);
+	rte_eal_mp_wait_lcore();
+	for (unsigned int p = 0; p < g->n_ports; p++)
+		tg_port_stop(&g->ports[p]);
+}
+
+void tg_gateway_free(struct tg_gateway *g)
+{
+	tg_snapshot_free(g->retired);
+	tg_snapshot_free((struct tg_snapshot *)(uintptr_t)g->snapshot);
+	for (unsigned int i = 0; i < g->n_workers; i++) {
+		if (g->worker[i] != NULL) {
+			tg_mem_free(g->worker[i]->rx);
+			tg_mem_free(g->worker[i]->tx);
+		}
+		tg_worker_free(g->worker[i]);
+		tg_mem_free(g->others[i]);
+		rte_ring_free(g->inbox[i]);
+	}
+	rte_ring_free(g->control_out);
+	tg_registry_free(g->registry);
+	if (g->neigh != NULL)
+		tg_neigh_table_free(g->neigh);
+	for (unsigned int i = 0; i < TG_NODES_MAX; i++)
+		rte_mempool_free(g->pool[i]);
+	tg_mem_free(g->qsbr);
+	tg_mem_free(g->cost_seen);
+	tg_mem_free(g->cost_ns);
+	pthread_mutex_destroy(&g->mutex);
+}

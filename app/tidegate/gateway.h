@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The running gateway, inline or shadow: what main starts and unwinds, and what control,
+ * telemetry and the control socket look at.
+ *
+ * Thread-safety: control's thread owns everything but the workers; telemetry callbacks hold
+ * `mutex`, which control holds whenever it changes something they read.
+ */
+#ifndef TG_GATEWAY_H
+#define TG_GATEWAY_H
+
+#include <pthread.h>
+
+#include "options.h"
+#include "snapshot.h"
+#include "worker.h"
+
+#define TG_NODES_MAX 8
+
+struct rte_mempool;
+struct rte_rcu_qsbr;
+struct tg_control_socket;
+
+struct tg_gateway {
+	const struct tg_options *options;
+	enum tg_mode mode;
+	struct tg_clock clock;
+	uint64_t started; /* ticks */
+	uint8_t flow_secret[TG_FLOW_SECRET_SIZE];
+	struct rte_mempool *pool[TG_NODES_MAX];
+	unsigned int n_ports;
+	struct tg_port ports[TG_PORTS_MAX];
+	struct tg_neigh_table *neigh;
+	struct tg_registry *registry;
+	unsigned int n_workers;
+	struct tg_worker *worker[TG_WORKERS_MAX];
+	struct rte_ring *inbox[TG_WORKERS_MAX];
+	struct rte_ring *control_out;
+	struct rte_rcu_qsbr *qsbr;
+	const struct tg_snapshot *snapshot; /* what workers read */
+	uint32_t *cost_ns;                  /* by server id */
+	uint32_t *others[TG_WORKERS_MAX];   /* by server id */
+	bool stop;                          /* workers' */
+	/* control */
+	pthread_mutex_t mutex;
+	struct tg_control_socket *socket;
+	struct tg_snapshot *retired; /* waiting for workers to leave it */
+	uint64_t retired_token;
+	uint64_t costs_due, neigh_due, stats_due;
+	struct {
+		uint64_t count, sum_ns;
+	} *cost_seen; /* by server id: what the last cost was computed from */
+	uint64_t reloads, reloads_failed;
+};
+
+/* Everything up to running workers; a worker on the main lcore is started by run.h. On failure what was started is unwound and err is a sentence. */
+int tg_gateway_start(struct tg_gateway *g, const struct tg_options *options,
+		     struct tg_config *config, char *err, size_t err_len);
+
+/* Stops workers and ports, in that order; totals can still be read. */
+void tg_gateway_stop(struct tg_gateway *g);
+void tg_gateway_free(struct tg_gateway *g);
+
+#endif

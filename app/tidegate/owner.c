@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "owner.h"
+
+#include <netinet/in.h>
+#include <rte_byteorder.h>
+#include <rte_errno.h>
+#include <rte_mbuf.h>
+#include <rte_mbuf_dyn.h>
+#include <rte_ring.h>
+#include <rte_thash.h>
+
+static int arrival_field = -1;
+
+int tg_owner_init(void)
+{
+	static const struct rte_mbuf_dynfield field = {
+		.name = "tidegate_arrival",
+		.size = sizeof(uint64_t),
+		.align = __alignof__(uint64_t),
+	};
+
+	arrival_field = rte_mbuf_dynfield_register(&field);
+	return arrival_field < 0 ? -rte_errno : 0;
+}
+
+static inline uint64_t *arrival_of(struct rte_mbuf *m)
+{
+	return RTE_MBUF_DYNFIELD(m, arrival_field, uint64_t *);
+}
+
+static uint32_t word(const uint8_t *b)
+{
+	uint32_t w;
+
+	memcpy(&w, b, sizeof(w));
+	return rte_be_to_cpu_32(w);
+}
+
+/* The hash that a port with this key gives the packet: addresses, and ports where there are any
+ * (what rte_softrss wants is in host order, word by word). */
+static uint32_t toeplitz(const struct tg_port *port, const struct tg_pkt *p)
+{
+	uint32_t tuple[9], n = 0;
+	unsigned int from = p->flags & TG_PKT_V6 ? 0 : 12;
+
+	for (unsigned int i = from; i < 16; i += 4)
+		tuple[n++] = word(&p->key.client.b[i]);
+	for (unsigned int i = from; i < 16; i += 4)
+		tuple[n++] = word(&p->dst.b[i]);
+	if (!(p->flags & TG_PKT_FRAGMENT) &&
+	    (p->key.protocol == IPPROTO_TCP || p->key.protocol == IPPROTO_UDP))
+		tuple[n++] = (uint32_t)rte_be_to_cpu_16(p->key.client_port) << 16 |
+			     rte_be_to_cpu_16(p->key.service_port);
+	return rte_softrss(tuple, n, port->rss_key);
+}
+
+unsigned int tg_owner_of(const struct tg_port *port, unsigned int n_workers, const struct tg_pkt *p,
+			 bool has_rss, uint32_t rss, uint64_t hash)
+{
+	if (port->reta_size == 0 || port->rx_queues < n_workers)
+		return (unsigned int)(((hash >> 32) * n_workers) >> 32);
+	if (!has_rss)
+		rss = toeplitz(port, p);
+	return port->reta[rss & (port->reta_size - 1u)];
+}
+
+void tg_owner_hand_over(struct tg_worker *w, struct tg_burst *b)
+{
+	const struct tg_port *port = &w->ports[b->port];
+
+	for (unsigned int i = 0; i < b->n; i++) {
+		struct rte_mbuf *m = b->mbuf[i];
+		unsigned int owner;
+
+		/* fragments need no entry: whoever has them sends them on */
+		if (b->verdict[i] != TG_FORWARD || (b->pkt[i].key.flags & TG_KEY_FRAGMENT))
+			continue;
+		owner = tg_owner_of(port, w->n_workers, &b->pkt[i],
+				    (m->ol_flags & RTE_MBUF_F_RX_RSS_HASH) != 0, m->hash.rss,
+				    tg_flow_hash(w->flows, &b->pkt[i].key));
+		if (owner == w->index)
+			continue;
+		*arrival_of(m) = b->arrival[i];
+		if (rte_ring_mp_enqueue(w->inbox[owner], m) != 0) {
+			tg_drop(b, i, TG_DROP_HANDOVER);
+			continue;
+		}
+		b->verdict[i] = TG_TAKEN;
+		w->stats.handed_over++;
+	}
+}
+
+uint16_t tg_owner_take(struct tg_worker *w, struct tg_burst *b, uint64_t now)
+{
+	b->n = (uint16_t)rte_ring_sc_dequeue_burst(w->inbox[w->index], (void **)b->mbuf, TG_BURST_MAX,
+						   NULL);
+	b->port = 0;
+	b->now = now;
+	for (unsigned int i = 0; i < b->n; i++) {
+		b->arrival[i] = *arrival_of(b->mbuf[i]);
+		b->wire_len[i] = b->mbuf[i]->pkt_len;
+		b->verdict[i] = TG_FORWARD;
+		b->server[i] = TG_NO_SERVER;
+	}
+	return b->n;
+}

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "port.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <rte_dev.h>
+#include <rte_devargs.h>
+#include <rte_ethdev.h>
+#include <rte_mempool.h>
+#include <rte_random.h>
+
+/*
+ * Where packets may wait before rx: the arrival rule of the time gate depends on it. NICs keep them in
+ * the descriptor ring. These devices have a queue behind it (a socket, a kernel ring, another
+ * process) whose length is not known here.
+ */
+static const char *const behind_a_queue[] = {"net_pcap", "net_af_packet", "net_af_xdp",
+					     "net_tap", "net_ring",	 "net_memif"};
+
+static void describe_input(struct tg_port *p, uint16_t rx_descriptors, const char *devargs)
+{
+	bool infinite = devargs != NULL && strstr(devargs, "infinite_rx=1") != NULL;
+
+	p->rx_ring = rx_descriptors;
+	p->generated = strcmp(p->driver, "net_null") == 0 ||
+		       (strcmp(p->driver, "net_pcap") == 0 && infinite);
+	for (size_t i = 0; i < RTE_DIM(behind_a_queue); i++)
+		if (strcmp(p->driver, behind_a_queue[i]) == 0)
+			p->rx_ring = 0;
+}
+
+static const char *device_args(const struct rte_device *d)
+{
+	const struct rte_devargs *a = rte_dev_devargs(d);
+
+	return a != NULL ? a->args : NULL;
+}
+
+static int find_device(const char *name, uint16_t *id, char *err, size_t err_len)
+{
+	char *end;
+	unsigned long n = strtoul(name, &end, 10);
+	int len;
+
+	if (*name != '\0' && *end == '\0' && n < RTE_MAX_ETHPORTS &&
+	    rte_eth_dev_is_valid_port((uint16_t)n)) {
+		*id = (uint16_t)n;
+		return 0;
+	}
+	if (rte_eth_dev_get_port_by_name(name, id) == 0)
+		return 0;
+	len = snprintf(err, err_len, "port \"%s\": no such DPDK port; there are", name);
+	RTE_ETH_FOREACH_DEV(*id) {
+		char device[RTE_ETH_NAME_MAX_LEN];
+
+		if (len < 0 || (size_t)len >= err_len)
+			break;
+		if (rte_eth_dev_get_name_by_port(*id, device) == 0)
+			len += snprintf(err + len, err_len - (size_t)len, " %u (%s)", *id, device);
+	}
+	if (rte_eth_dev_count_avail() == 0)
+		snprintf(err, err_len,
+			 "port \"%s\": DPDK found no port at all; name one in the EAL options (--vdev=... or -a "
+			 "PCI address) or bind a device: drivers-conf/bind.sh",
+			 name);
+	return -ENODEV;
+}
+
+/* Queues: one a worker in both directions. Transmit queues are not shared (no locks). */
+static int choose_queues(struct tg_port *p, const struct tg_config_port *c,
+			 const struct rte_eth_dev_info *info, unsigned int n_workers, char *err,
+			 size_t err_len)
+{
+	unsigned int rx = c->rx_queues != 0 ? c->rx_queues : n_workers;
+
+	if (info->max_tx_queues < n_workers) {
+		snprintf(err, err_len,
+			 "port \"%s\" (%s): has %u transmit queues and %u workers need one each; give the "
+			 "device more queues (for example qpairs=%u) or start with fewer lcores (-l)",
+			 c->name, p->driver, info->max_tx_queues, n_workers, n_workers);
+		return -EINVAL;
+	}
+	if (c->rx_queues > info->max_rx_queues || c->rx_queues > n_workers) {
+		snprintf(err, err_len, "port \"%s\" (%s): rx_queues %u is more than %s (%u)", c->name,
+			 p->driver, c->rx_queues,
+			 c->rx_queues > n_workers ? "there are workers" : "the device has",
+			 RTE_MIN(n_workers, (unsigned int)info->max_rx_queues));
+		return -EINVAL;
+	}
+	rx = RTE_MIN(rx, n_workers);
+	p->rx_queues = (uint16_t)RTE_MIN(rx, (unsigned int)info->max_rx_queues);
+	p->tx_queues = (uint16_t)n_workers;
+	return 0;
+}
+
+/* Asks for hashing of addresses and ports, where the device can and it makes sense. */
+static void choose_rss(struct tg_port *p, const struct rte_eth_dev_info *info,
+		       struct rte_eth_conf *conf)
+{
+	uint64_t types = info->flow_type_rss_offloads & (RTE_ETH_RSS_IP | RTE_ETH_RSS_TCP | RTE_ETH_RSS_UDP);
+
+	p->reta_size = 0;
+	p->rss_key_len = 0;
+	if (p->rx_queues < 2 || types == 0 || info->hash_key_size == 0 ||
+	    info->hash_key_size > TG_RSS_KEY_MAX || info->reta_size == 0 ||
+	    info->reta_size > TG_RSS_RETA_MAX)
+		return;
+	p->rss_key_len = info->hash_key_size;
+	for (unsigned int i = 0; i < p->rss_key_len; i++)
+		p->rss_key[i] = (uint8_t)rte_rand();
+	conf->rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
+	conf->rx_adv_conf.rss_conf.rss_key = p->rss_key;
+	conf->rx_adv_conf.rss_conf.rss_key_len = p->rss_key_len;
+	conf->rx_adv_conf.rss_conf.rss_hf = types;
+	p->reta_size = info->reta_size;
+}
+
+/* The indirection table as we want it: queue i mod n. A device that refuses goes without RSS. */
+static void write_reta(struct tg_port *p)
+{
+	struct rte_eth_rss_reta_entry64 reta[TG_RSS_RETA_MAX / RTE_ETH_RETA_GROUP_SIZE] = {0};
+
+	if (p->reta_size == 0)
+		return;
+	for (unsigned int i = 0; i < p->reta_size; i++) {
+		p->reta[i] = (uint16_t)(i % p->rx_queues);
+		reta[i / RTE_ETH_RETA_GROUP_SIZE].mask |= UINT64_C(1) << (i % RTE_ETH_RETA_GROUP_SIZE);
+		reta[i / RTE_ETH_RETA_GROUP_SIZE].reta[i % RTE_ETH_RETA_GROUP_SIZE] = p->reta[i];
+	}
+	if (rte_eth_dev_rss_reta_update(p->ethdev, reta, p->reta_size) != 0)
+		p->reta_size = 0;
+}
+
+static int set_up_queues(struct tg_port *p, const struct tg_config_port *c, unsigned int n_workers,
+			 struct rte_mempool *const *pools, unsigned int n_pools, char *err,
+			 size_t err_len)
+{
+	uint16_t rxd = c->rx_descriptors, txd = c->tx_descriptors;
+	unsigned int node = p->socket >= 0 && (unsigned int)p->socket < n_pools ? (unsigned int)p->socket : 0;
+	int r = rte_eth_dev_adjust_nb_rx_tx_desc(p->ethdev, &rxd, &txd);
+
+	if (r != 0) {
+		snprintf(err, err_len, "port \"%s\": %u/%u descriptors are refused by the driver (%s)",
+			 c->name, c->rx_descriptors, c->tx_descriptors, strerror(-r));
+		return r;
+	}
+	for (uint16_t q = 0; q < p->rx_queues && r == 0; q++)
+		r = rte_eth_rx_queue_setup(p->ethdev, q, rxd, (unsigned int)p->socket, NULL, pools[node]);
+	for (uint16_t q = 0; q < n_workers && r == 0; q++)
+		r = rte_eth_tx_queue_setup(p->ethdev, q, txd, (unsigned int)p->socket, NULL);
+	if (r != 0)
+		snprintf(err, err_len, "port \"%s\" (%s): cannot set up its queues: %s", c->name,
+			 p->driver, strerror(-r));
+	p->rx_ring = rxd;
+	return r;
+}
+
+static int set_mtu(struct tg_port *p, const struct tg_config_port *c, char *err, size_t err_len)
+{
+	int r = rte_eth_dev_set_mtu(p->ethdev, c->mtu);
+
+	p->mtu = c->mtu;
+	if (r == 0 || r == -ENOTSUP)
+		return 0;
+	snprintf(err, err_len,
+		 "port \"%s\" (%s): mtu %u is refused (%s); set ports[].mtu to what the device allows",
+		 c->name, p->driver, c->mtu, strerror(-r));
+	return r;
+}
+
+int tg_port_start(struct tg_port *p, const struct tg_config_port *config, unsigned int n_workers,
+		  bool promiscuous, struct rte_mempool *const *pools, unsigned int n_pools,
+		  char *err, size_t err_len)
+{
+	struct rte_eth_conf conf = {0};
+	struct rte_eth_dev_info info;
+	struct rte_ether_addr mac;
+	int r;
+
+	memset(p, 0, sizeof(*p));
+	snprintf(p->name, sizeof(p->name), "%s", config->name);
+	r = find_device(config->port, &p->ethdev, err, err_len);
+	if (r != 0)
+		return r;
+	r = rte_eth_dev_info_get(p->ethdev, &info);
+	if (r == 0)
+		r = rte_eth_macaddr_get(p->ethdev, &mac);
+	if (r != 0) {
+		snprintf(err, err_len, "port \"%s\": does not answer: %s", config->name, strerror(-r));
+		return r;
+	}
+	snprintf(p->driver, sizeof(p->driver), "%s", info.driver_name);
+	snprintf(p->device, sizeof(p->device), "%s", rte_dev_name(info.device));
+	memcpy(p->mac, mac.addr_bytes, sizeof(p->mac));
+	p->role = config->role;
+	p->vlan = config->vlan;
+	p->socket = rte_eth_dev_socket_id(p->ethdev);
+	r = choose_queues(p, config, &info, n_workers, err, err_len);
+	if (r != 0)
+		return r;
+	choose_rss(p, &info, &conf);
+	if (info.tx_offload_capa & RTE_ETH_TX_OFFLOAD_MULTI_SEGS)
+		conf.txmode.offloads |= RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
+	r = rte_eth_dev_configure(p->ethdev, p->rx_queues, p->tx_queues, &conf);
+	if (r != 0) {
+		snprintf(err, err_len, "port \"%s\" (%s): refuses %u receive and %u transmit queues: %s",
+			 config->name, p->driver, p->rx_queues, p->tx_queues, strerror(-r));
+		return r;
+	}
+	r = set_mtu(p, config, err, err_len);
+	if (r == 0)
+		r = set_up_queues(p, config, n_workers, pools, n_pools, err, err_len);
+	if (r != 0)
+		return r;
+	describe_input(p, (uint16_t)p->rx_ring, device_args(info.device));
+	r = rte_eth_dev_start(p->ethdev);
+	if (r != 0) {
+		snprintf(err, err_len, "port \"%s\" (%s): does not start: %s", config->name, p->driver,
+			 strerror(-r));
+		return r;
+	}
+	write_reta(p);
+	if (promiscuous)
+		rte_eth_promiscuous_enable(p->ethdev);
+	else
+		rte_eth_allmulticast_enable(p->ethdev); /* neighbour solicitations */
+	return 0;
+}
+
+void tg_port_stop(struct tg_port *p)
+{
+	rte_eth_dev_stop(p->ethdev);
+	rte_eth_dev_close(p->ethdev);
+}
+
+int tg_port_stats(const struct tg_port *p, struct tg_port_stats *out)
+{
+	struct rte_eth_stats s;
+	struct rte_eth_link link = {0};
+	int r = rte_eth_stats_get(p->ethdev, &s);
+
+	if (r != 0)
+		return r;
+	rte_eth_link_get_nowait(p->ethdev, &link);
+	*out = (struct tg_port_stats){
+		.rx_packets = s.ipackets,
+		.rx_bytes = s.ibytes,
+		.tx_packets = s.opackets,
+		.tx_bytes = s.obytes,
+		.rx_missed = s.imissed,
+		.rx_nombuf = s.rx_nombuf,
+		.rx_errors = s.ierrors,
+		.tx_errors = s.oerrors,
+		.link_up = link.link_status,
+		.link_mbps = link.link_speed == RTE_ETH_SPEED_NUM_UNKNOWN ? 0 : link.link_speed,
+	};
+	return 0;
+}

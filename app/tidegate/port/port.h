@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Ethernet ports. The files of this folder are the only users of rte_eth_*.
+ *
+ * Thread-safety: set up by the main thread; afterwards immutable but for the link state.
+ */
+#ifndef TG_PORT_H
+#define TG_PORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tg_config.h"
+
+struct rte_mempool;
+
+#define TG_RSS_KEY_MAX 64
+#define TG_RSS_RETA_MAX 512
+
+struct tg_port {
+	char name[TG_NAME_MAX]; /* as configured */
+	uint16_t ethdev;        /* DPDK's port id */
+	char device[TG_NAME_MAX];
+	char driver[32];
+	enum tg_port_role role;
+	int socket; /* NUMA node, -1 unknown */
+	uint8_t mac[6];
+	uint16_t mtu;
+	uint16_t vlan;
+	uint16_t rx_queues, tx_queues;
+	uint32_t rx_ring; /* places that packets can wait in before rx; 0: not known */
+	bool generated;   /* input is made up as it is read (net_null, infinite_rx): no ring */
+	/* receive side scaling: 0 when the port has none in use */
+	uint8_t rss_key_len;
+	uint8_t rss_key[TG_RSS_KEY_MAX];
+	uint16_t reta_size;
+	uint16_t reta[TG_RSS_RETA_MAX];
+};
+
+/* Opens, configures and starts a port for n_workers. pool by NUMA node (pools[0] for unknown).
+ * 0 or -errno and a sentence that names the port and the remedy. */
+int tg_port_start(struct tg_port *p, const struct tg_config_port *config, unsigned int n_workers,
+		  bool promiscuous, struct rte_mempool *const *pools, unsigned int n_pools,
+		  char *err, size_t err_len);
+void tg_port_stop(struct tg_port *p);
+
+/* Link and device counters for telemetry. */
+struct tg_port_stats {
+	uint64_t rx_packets, rx_bytes, tx_packets, tx_bytes, rx_missed, rx_nombuf, rx_errors, tx_errors;
+	bool link_up;
+	uint32_t link_mbps;
+};
+int tg_port_stats(const struct tg_port *p, struct tg_port_stats *out);
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Receive: one queue of one port, as one worker polls it, with the arrival rule of tg_gate.h.
+ *
+ * Thread-safety: the worker's own.
+ */
+#ifndef TG_RX_H
+#define TG_RX_H
+
+#include "port.h"
+#include "tg_gate.h"
+
+struct tg_rx {
+	bool active; /* this worker polls a queue of the port */
+	uint16_t ethdev, queue, port;
+	struct tg_arrival arrival;
+};
+
+void tg_rx_init(struct tg_rx *rx, const struct tg_port *p, uint16_t port, unsigned int worker,
+		uint64_t now);
+
+/* Polls once and fills the burst; returns the number of packets. */
+uint16_t tg_rx_poll(struct tg_rx *rx, struct tg_burst *b);
+
+#endif

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "tx.h"
+
+#include <rte_cycles.h>
+#include <rte_ethdev.h>
+#include <rte_mbuf.h>
+
+void tg_tx_init(struct tg_tx *tx, const struct tg_port *p, unsigned int worker)
+{
+	tx->ethdev = p->ethdev;
+	tx->queue = (uint16_t)worker;
+	tx->n = 0;
+}
+
+/* The driver took a packet. */
+static void count_forwarded(struct tg_worker *w, uint32_t bytes)
+{
+	w->stats.forwarded++;
+	w->stats.forwarded_bytes += bytes;
+}
+
+static void free_dropped(struct tg_worker *w, struct rte_mbuf *m, enum tg_reason why)
+{
+	w->stats.dropped[why]++;
+	rte_pktmbuf_free(m);
+}
+
+/*
+ * The gate and the driver. items[0..n) is what is about to leave; pass[] receives what the driver
+ * was given, in order, late[] what the gate refused; returns how many of pass the driver took.
+ * Nothing may come between the clock read, the gate and the driver.
+ */
+static uint16_t gate_and_send(struct tg_worker *w, struct tg_tx *tx, const struct tg_gate_item *items,
+			      uint16_t n, uint16_t *pass, uint16_t *n_pass, uint16_t *late,
+			      uint64_t *departure)
+{
+	struct rte_mbuf *out[TG_BURST_MAX];
+	uint64_t gate = rte_rdtsc();
+	uint16_t np = tg_gate_check(w->snapshot->limit, &w->stats.gate, items, n, gate, pass, late);
+	uint16_t sent;
+
+	for (uint16_t k = 0; k < np; k++)
+		out[k] = items[pass[k]].mbuf;
+	sent = np == 0 ? 0 : rte_eth_tx_burst(tx->ethdev, tx->queue, out, np);
+	*departure = rte_rdtsc();
+	tg_gate_sent(w->snapshot->limit, &w->stats.gate, &w->clock, items, pass, sent, gate,
+		     *departure);
+	*n_pass = np;
+	return sent;
+}
+
+/* One round of retries on a port: what the driver takes leaves the head of the list. */
+static void retry(struct tg_worker *w, struct tg_tx *tx)
+{
+	while (tx->n > 0) {
+		struct tg_gate_item items[TG_BURST_MAX];
+		uint16_t pass[TG_BURST_MAX], late[TG_BURST_MAX];
+		uint16_t n = RTE_MIN(tx->n, (uint16_t)TG_BURST_MAX), n_pass, sent, keep = 0;
+		uint64_t departure;
+
+		for (uint16_t k = 0; k < n; k++)
+			items[k] = tx->waiting[k].gate;
+		sent = gate_and_send(w, tx, items, n, pass, &n_pass, late, &departure);
+		for (uint16_t k = 0; k < sent; k++) {
+			const struct tg_tx_item *t = &tx->waiting[pass[k]];
+
+			count_forwarded(w, t->bytes);
+			tg_pipeline_departed(w, t->flow, &t->pkt, t->server, t->bytes,
+					     t->gate.arrival, departure);
+		}
+		for (uint16_t k = 0; k < n - n_pass; k++)
+			free_dropped(w, items[late[k]].mbuf, TG_DROP_LATE);
+		for (uint16_t k = sent; k < n_pass; k++)
+			tx->waiting[keep++] = tx->waiting[pass[k]];
+		memmove(&tx->waiting[keep], &tx->waiting[n], (tx->n - n) * sizeof(tx->waiting[0]));
+		tx->n = (uint16_t)(tx->n - n + keep);
+		if (keep > 0)
+			return;
+	}
+}
+
+void tg_tx_retry(struct tg_worker *w)
+{
+	for (unsigned int p = 0; p < w->n_ports; p++)
+		if (w->tx[p].n > 0)
+			retry(w, &w->tx[p]);
+}
+
+/* Packet i of the burst must wait for its turn. */
+static void wait_turn(struct tg_tx *tx, struct tg_burst *b, unsigned int i, uint32_t bytes)
+{
+	struct tg_tx_item *t;
+
+	if (tx->n == TG_TX_WAITING) {
+		tg_drop(b, i, TG_DROP_TX_FULL);
+		return;
+	}
+	t = &tx->waiting[tx->n++];
+	t->gate = (struct tg_gate_item){
+		.mbuf = b->mbuf[i], .arrival = b->arrival[i], .service = b->pkt[i].key.service};
+	t->flow = b->flow[i];
+	t->bytes = bytes;
+	t->server = b->server[i];
+	t->pkt = b->pkt[i];
+	b->verdict[i] = TG_TAKEN;
+}
+
+/* The packets of a burst that leave by one port: index[0..n). */
+static void send_by_port(struct tg_worker *w, struct tg_tx *tx, struct tg_burst *b,
+			 const uint8_t *index, uint16_t n)
+{
+	struct tg_gate_item items[TG_BURST_MAX];
+	uint32_t bytes[TG_BURST_MAX];
+	uint16_t pass[TG_BURST_MAX], late[TG_BURST_MAX], n_pass, sent;
+	uint64_t departure;
+
+	for (uint16_t k = 0; k < n; k++) {
+		unsigned int i = index[k];
+
+		bytes[k] = b->mbuf[i]->pkt_len;
+		items[k].mbuf = b->mbuf[i];
+		items[k].arrival = b->arrival[i];
+		items[k].service = b->pkt[i].key.service;
+	}
+	if (tx->n > 0)
+		retry(w, tx);
+	if (tx->n > 0) { /* order within a flow is kept */
+		for (uint16_t k = 0; k < n; k++)
+			wait_turn(tx, b, index[k], bytes[k]);
+		return;
+	}
+	sent = gate_and_send(w, tx, items, n, pass, &n_pass, late, &departure);
+	for (uint16_t k = 0; k < sent; k++) {
+		unsigned int i = index[pass[k]];
+
+		b->verdict[i] = TG_TAKEN;
+		count_forwarded(w, bytes[pass[k]]);
+		tg_pipeline_departed(w, b->flow[i], &b->pkt[i], b->server[i], bytes[pass[k]],
+				     b->arrival[i], departure);
+	}
+	for (uint16_t k = sent; k < n_pass; k++) {
+		w->stats.refused++;
+		wait_turn(tx, b, index[pass[k]], bytes[pass[k]]);
+	}
+	for (uint16_t k = 0; k < n - n_pass; k++)
+		tg_drop(b, index[late[k]], TG_DROP_LATE);
+}
+
+/* Whoever only watches: the gate decides as it would, then the packet is let go. */
+static void send_nothing(struct tg_worker *w, struct tg_burst *b)
+{
+	uint64_t now = rte_rdtsc();
+
+	for (unsigned int i = 0; i < b->n; i++) {
+		const struct tg_pkt *p = &b->pkt[i];
+		const struct tg_gate_item item = {b->mbuf[i], b->arrival[i], p->key.service};
+		uint16_t pass, late;
+
+		if (b->verdict[i] != TG_FORWARD)
+			continue;
+		if (tg_gate_check(w->snapshot->limit, &w->stats.gate, &item, 1, now, &pass, &late) == 0) {
+			tg_drop(b, i, TG_DROP_LATE);
+			continue;
+		}
+		tg_gate_sent(w->snapshot->limit, &w->stats.gate, &w->clock, &item, &pass, 1, now, now);
+		tg_pipeline_departed(w, b->flow[i], p, b->server[i], b->wire_len[i], b->arrival[i], now);
+		tg_drop(b, i, TG_DROP_SHADOW);
+	}
+}
+
+static void send_replies(struct tg_worker *w, struct tg_burst *b)
+{
+	for (unsigned int i = 0; i < b->n; i++) {
+		const struct tg_tx *tx = &w->tx[b->port];
+
+		if (b->verdict[i] != TG_REPLY)
+			continue;
+		if (rte_eth_tx_burst(tx->ethdev, tx->queue, &b->mbuf[i], 1) == 1) {
+			b->verdict[i] = TG_TAKEN;
+			w->stats.replied++;
+		} else {
+			tg_drop(b, i, TG_DROP_TX_FULL);
+		}
+	}
+}
+
+void tg_tx_burst(struct tg_worker *w, struct tg_burst *b)
+{
+	uint8_t index[TG_BURST_MAX];
+	uint32_t replies = 0;
+
+	if (w->mode != TG_MODE_INLINE) {
+		send_nothing(w, b);
+		return;
+	}
+	for (uint16_t p = 0; p < w->n_ports; p++) {
+		uint16_t n = 0;
+
+		for (unsigned int i = 0; i < b->n; i++)
+			if (b->verdict[i] == TG_FORWARD && b->out_port[i] == p)
+				index[n++] = (uint8_t)i;
+		if (n > 0)
+			send_by_port(w, &w->tx[p], b, index, n);
+	}
+	for (unsigned int i = 0; i < b->n; i++)
+		replies += b->verdict[i] == TG_REPLY;
+	if (replies > 0)
+		send_replies(w, b);
+}
+
+void tg_tx_own(struct tg_worker *w, struct rte_mbuf **frames, uint16_t n)
+{
+	for (uint16_t k = 0; k < n; k++) {
+		const struct tg_tx *tx = &w->tx[frames[k]->port];
+
+		if (rte_eth_tx_burst(tx->ethdev, tx->queue, &frames[k], 1) != 1)
+			rte_pktmbuf_free(frames[k]);
+	}
+}
+
+unsigned int tg_tx_discard(struct tg_worker *w)
+{
+	unsigned int n = 0;
+
+	for (unsigned int p = 0; p < w->n_ports; p++) {
+		struct tg_tx *tx = &w->tx[p];
+
+		for (uint16_t k = 0; k < tx->n; k++)
+			free_dropped(w, tx->waiting[k].gate.mbuf, TG_DROP_TX_FULL);
+		n += tx->n;
+		tx->n = 0;
+	}
+	return n;
+}

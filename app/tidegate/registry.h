@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Ids of services and servers by name, over all configurations of a run, and the statistics that
+ * belong to a server. An id whose name is gone is given away again, with a new generation.
+ *
+ * Thread-safety: control's; workers reach the statistics through a snapshot.
+ */
+#ifndef TG_REGISTRY_H
+#define TG_REGISTRY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "stats.h"
+#include "tg_config.h"
+
+#define TG_WORKERS_MAX 64
+
+struct tg_registry_service {
+	char name[TG_NAME_MAX];
+	bool used;
+};
+
+struct tg_registry_server {
+	char name[TG_NAME_MAX];
+	uint16_t service; /* id */
+	struct tg_addr address;
+	bool used, up;       /* up: serves its flows (state up or drain) */
+	uint16_t generation; /* changes when the server stops serving its flows */
+	struct tg_server_stats *stats[TG_WORKERS_MAX];
+};
+
+struct tg_registry {
+	unsigned int n_workers;
+	int worker_socket[TG_WORKERS_MAX];
+	unsigned int n_services, n_servers; /* ids given so far: 0..n-1 */
+	struct tg_registry_service service[TG_SERVICES_MAX];
+	struct tg_registry_server server[TG_SERVERS_MAX];
+};
+
+int tg_registry_create(unsigned int n_workers, const int *worker_socket, struct tg_registry **out);
+void tg_registry_free(struct tg_registry *r);
+
+/*
+ * Gives every service and server of a configuration an id (services[i] -> service_id[i], its
+ * server j -> server_id[k], k counting through all services), retires names that are gone and
+ * makes statistics for new ones. -ENOMEM: no snapshot can be made of it; the one in force keeps
+ * working, since it has its own copy of what it needs.
+ */
+int tg_registry_assign(struct tg_registry *r, const struct tg_config *c, uint16_t *service_id,
+		       uint16_t *server_id);
+
+#endif

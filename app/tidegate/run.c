@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "run.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+#include <rte_cycles.h>
+#include <rte_lcore.h>
+
+#include "api.h"
+#include "capture/report.h"
+#include "control.h"
+#include "control_socket.h"
+#include "pipeline.h"
+#include "privilege.h"
+#include "telemetry.h"
+#include "terminal.h"
+#include "totals.h"
+
+struct loop {
+	struct tg_gateway *g;
+	const volatile bool *quit;
+	volatile bool *hup;
+	uint64_t stats_due;
+	struct tg_terminal terminal;
+	int result;
+};
+
+static void print_stats(struct tg_gateway *g)
+{
+	struct tg_totals t;
+
+	if (tg_totals_collect(g->snapshot, g->worker, g->n_workers, &t) != 0)
+		return;
+	tg_report_text(&(struct tg_report){.totals = &t}, stdout);
+	fflush(stdout);
+	tg_totals_free(&t);
+}
+
+static void reload(struct tg_gateway *g)
+{
+	char err[4096];
+
+	if (tg_control_reload(g, err, sizeof(err)) == 0)
+		printf("tidegate: reloaded %s, version %llu\n", g->options->config,
+		       (unsigned long long)g->snapshot->version);
+	else
+		fprintf(stderr, "tidegate: reload failed, the configuration in force stays:\n%s\n", err);
+	fflush(stdout);
+}
+
+static void *control_loop(void *ctx)
+{
+	struct loop *l = ctx;
+	struct tg_gateway *g = l->g;
+	uint64_t period = tg_s_to_ticks(&g->clock, g->options->stats_period_s);
+
+	if (tg_privilege_drop() != 0) {
+		fprintf(stderr, "tidegate: cannot drop capabilities\n");
+		l->result = 1;
+	}
+	l->stats_due = rte_rdtsc() + period;
+	while (!*l->quit && l->result == 0) {
+		tg_control_socket_poll(g->socket, TG_CONTROL_TICK_MS);
+		tg_control_tick(g, rte_rdtsc());
+		if (g->options->interactive)
+			tg_terminal_poll(&l->terminal, g);
+		if (*l->hup) {
+			*l->hup = false;
+			reload(g);
+		}
+		if (period != 0 && rte_rdtsc() >= l->stats_due) {
+			l->stats_due += period;
+			print_stats(g);
+		}
+	}
+	__atomic_store_n(&g->stop, true, __ATOMIC_RELAXED);
+	return NULL;
+}
+
+static void say_hello(const struct tg_gateway *g)
+{
+	printf("tidegate " TG_VERSION ": %s, %u worker%s, %u port%s, control socket %s\n",
+	       g->mode == TG_MODE_SHADOW ? "shadow (nothing is sent)" : "inline", g->n_workers,
+	       g->n_workers == 1 ? "" : "s", g->n_ports, g->n_ports == 1 ? "" : "s",
+	       g->snapshot->config->control_socket);
+	for (unsigned int p = 0; p < g->n_ports; p++)
+		printf("  port %s: %s (%s), %u receive queue%s, NUMA node %d%s\n", g->ports[p].name,
+		       g->ports[p].device, g->ports[p].driver, g->ports[p].rx_queues,
+		       g->ports[p].rx_queues == 1 ? "" : "s", g->ports[p].socket,
+		       g->ports[p].socket >= 0 && g->ports[p].socket != g->worker[0]->socket
+			       ? ": another node than its worker's, slower"
+			       : "");
+	fflush(stdout);
+}
+
+/* The main lcore works when it is alone; control then runs on a thread of its own. */
+static int run_both(struct loop *l)
+{
+	struct tg_worker *w = l->g->worker[0];
+	pthread_t thread;
+
+	if (w->lcore != rte_get_main_lcore()) {
+		control_loop(l);
+		return l->result;
+	}
+	if (rte_ctrl_thread_create(&thread, "control", NULL, control_loop, l) != 0) {
+		fprintf(stderr, "tidegate: cannot start the control thread\n");
+		return 1;
+	}
+	if (tg_privilege_drop_and_run(w) != 0)
+		l->result = 1;
+	pthread_join(thread, NULL);
+	return l->result;
+}
+
+int tg_run(struct tg_gateway *g, const volatile bool *quit, volatile bool *hup)
+{
+	struct loop l = {.g = g, .quit = quit, .hup = hup};
+	const struct tg_config *c = g->snapshot->config;
+	char err[512];
+	int r;
+
+	if (tg_control_socket_open(c->control_socket, c->control_mode, c->control_group, tg_api_handle, g,
+				   &g->socket, err, sizeof(err)) != 0) {
+		fprintf(stderr, "tidegate: %s\n", err);
+		return 1;
+	}
+	tg_telemetry_start(g);
+	say_hello(g);
+	r = run_both(&l);
+	tg_telemetry_stop();
+	tg_control_socket_close(g->socket);
+	g->socket = NULL;
+	return r;
+}
+
+int tg_run_report(struct tg_gateway *g)
+{
+	struct tg_totals t;
+	struct tg_report report = {.totals = &t};
+	char err[512];
+	int r = 0;
+
+	for (unsigned int i = 0; i < g->n_workers; i++)
+		tg_pipeline_end(g->worker[i]);
+	if (tg_totals_collect(g->snapshot, g->worker, g->n_workers, &t) != 0)
+		return 1;
+	tg_report_text(&report, stdout);
+	if (g->options->report != NULL && tg_report_write(&report, g->options->report, err, sizeof(err)) != 0) {
+		fprintf(stderr, "tidegate: %s\n", err);
+		r = 1;
+	}
+	tg_totals_free(&t);
+	return r;
+}

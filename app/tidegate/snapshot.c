@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "snapshot.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <arpa/inet.h>
+
+#include "routes.h"
+
+static int allocate(struct tg_snapshot *s, const struct tg_registry *r)
+{
+	/* one more than needed: a configuration may be empty */
+	s->n_services = r->n_services;
+	s->n_servers = r->n_servers;
+	s->n_workers = r->n_workers;
+	s->group = calloc(s->n_services + 1, sizeof(*s->group));
+	s->pirate = calloc(s->n_services + 1, sizeof(*s->pirate));
+	s->limit = calloc(s->n_services + 1, sizeof(*s->limit));
+	s->service = calloc(s->n_services + 1, sizeof(*s->service));
+	s->route = calloc(s->n_servers + 1, sizeof(*s->route));
+	s->generation = calloc(s->n_servers + 1, sizeof(*s->generation));
+	s->server = calloc(s->n_servers + 1, sizeof(*s->server));
+	s->service_of = calloc(s->n_servers + 1, sizeof(*s->service_of));
+	s->stats = calloc((size_t)s->n_servers * s->n_workers + 1, sizeof(*s->stats));
+	if (s->group == NULL || s->pirate == NULL || s->limit == NULL || s->service == NULL ||
+	    s->route == NULL || s->generation == NULL || s->server == NULL ||
+	    s->service_of == NULL || s->stats == NULL)
+		return -ENOMEM;
+	for (unsigned int i = 0; i < s->n_servers; i++) {
+		s->generation[i] = r->server[i].generation;
+		s->service_of[i] = r->server[i].service;
+		for (unsigned int w = 0; w < s->n_workers; w++)
+			s->stats[i * s->n_workers + w] = r->server[i].stats[w];
+	}
+	return 0;
+}
+
+static int count_rules(const struct tg_config *c)
+{
+	int n = 0;
+
+	for (unsigned int i = 0; i < c->n_services; i++)
+		n += c->services[i].n_ports > 0 ? (int)c->services[i].n_ports : 1;
+	return n;
+}
+
+static int make_table(struct tg_snapshot *s, const uint16_t *service_id, char *err, size_t err_len)
+{
+	const struct tg_config *c = s->config;
+	int n = 0, r;
+	struct tg_service_rule *rules = calloc((size_t)count_rules(c) + 1, sizeof(*rules));
+	unsigned int clash = 0;
+
+	if (rules == NULL)
+		return -ENOMEM;
+	for (unsigned int i = 0; i < c->n_services; i++) {
+		const struct tg_config_service *v = &c->services[i];
+
+		for (unsigned int p = 0; p < (v->n_ports > 0 ? v->n_ports : 1); p++)
+			rules[n++] = (struct tg_service_rule){
+				.address = v->address,
+				.protocol = v->protocol,
+				.port = v->n_ports > 0 ? htons(v->ports[p]) : TG_PORT_ANY,
+				.service = service_id[i],
+			};
+	}
+	r = tg_service_table_create(rules, (unsigned int)n, -1, &s->services, &clash);
+	if (r == -EEXIST)
+		snprintf(err, err_len, "service \"%s\" claims what another service has already",
+			 s->service[rules[clash].service]->name);
+	free(rules);
+	return r;
+}
+
+/* New flows go to servers that are up and have a weight. */
+static int make_group(struct tg_snapshot *s, const struct tg_config_service *v, uint16_t service,
+		      const uint16_t *server_id)
+{
+	struct tg_select_server *servers = calloc(v->n_servers + 1, sizeof(*servers));
+	unsigned int n = 0;
+	int r;
+
+	if (servers == NULL)
+		return -ENOMEM;
+	for (unsigned int j = 0; j < v->n_servers; j++) {
+		const struct tg_config_server *e = &v->servers[j];
+
+		if (e->state != TG_SERVER_UP || e->weight == 0)
+			continue;
+		servers[n++] = (struct tg_select_server){
+			.id = server_id[j],
+			.weight = e->weight,
+			.delay_us = e->delay_us,
+			.name_hash = tg_select_name_hash(e->name, &e->address),
+		};
+	}
+	r = tg_select_group_create(v->policy, servers, n, -1, &s->group[service]);
+	free(servers);
+	return r;
+}
+
+static int compile(struct tg_snapshot *s, const struct tg_snapshot_env *env,
+		   const uint16_t *service_id, const uint16_t *server_id, char *err, size_t err_len)
+{
+	const struct tg_config *c = s->config;
+	unsigned int k = 0;
+	int r;
+
+	for (unsigned int i = 0; i < c->n_services; i++) {
+		const struct tg_config_service *v = &c->services[i];
+		uint16_t id = service_id[i];
+
+		s->service[id] = v;
+		s->pirate[id] = tg_pirate_compile(&v->pirate, &env->clock);
+		s->limit[id] = tg_gate_compile(&v->gate, &env->clock);
+		r = make_group(s, v, id, &server_id[k]);
+		if (r != 0)
+			return r;
+		for (unsigned int j = 0; j < v->n_servers; j++, k++) {
+			s->server[server_id[k]] = &v->servers[j];
+			if (env->neigh == NULL)
+				continue;
+			r = tg_route_make(env, c, v, &v->servers[j], &s->route[server_id[k]], err, err_len);
+			if (r != 0)
+				return r;
+		}
+	}
+	return make_table(s, service_id, err, err_len);
+}
+
+int tg_snapshot_create(const struct tg_snapshot_env *env, struct tg_config *config,
+		       struct tg_snapshot **out, char *err, size_t err_len)
+{
+	static uint64_t version;
+	static uint16_t service_id[TG_SERVICES_MAX], server_id[TG_SERVERS_MAX]; /* control only */
+	struct tg_snapshot *s = calloc(1, sizeof(*s));
+	int r = -ENOMEM;
+
+	snprintf(err, err_len, "not enough memory for the configuration");
+	if (s == NULL)
+		return r;
+	s->config = config;
+	s->version = ++version;
+	r = tg_registry_assign(env->registry, config, service_id, server_id);
+	if (r == 0)
+		r = allocate(s, env->registry);
+	if (r == 0 && env->neigh != NULL)
+		tg_neigh_mark(env->neigh);
+	if (r == 0)
+		r = compile(s, env, service_id, server_id, err, err_len);
+	if (r == 0 && env->neigh != NULL)
+		r = tg_local_make(env, config, &s->local);
+	if (r != 0) {
+		s->config = NULL; /* stays the caller's */
+		tg_snapshot_free(s);
+		return r;
+	}
+	*out = s;
+	return 0;
+}
+
+void tg_snapshot_free(struct tg_snapshot *s)
+{
+	if (s == NULL)
+		return;
+	for (unsigned int i = 0; s->group != NULL && i < s->n_services; i++)
+		if (s->group[i] != NULL)
+			tg_select_group_free(s->group[i]);
+	if (s->services != NULL)
+		tg_service_table_free(s->services);
+	if (s->local != NULL)
+		tg_neigh_local_free(s->local);
+	free(s->group);
+	free(s->pirate);
+	free(s->limit);
+	free(s->service);
+	free(s->route);
+	free(s->generation);
+	free(s->server);
+	free(s->service_of);
+	free(s->stats);
+	if (s->config != NULL)
+		tg_config_free(s->config);
+	free(s);
+}
+
+uint16_t tg_snapshot_service(const struct tg_snapshot *s, const char *name)
+{
+	for (unsigned int i = 0; i < s->n_services; i++)
+		if (s->service[i] != NULL && strcmp(s->service[i]->name, name) == 0)
+			return (uint16_t)i;
+	return TG_NO_SERVICE;
+}
+
+uint16_t tg_snapshot_server(const struct tg_snapshot *s, uint16_t service, const char *name)
+{
+	for (unsigned int i = 0; i < s->n_servers; i++)
+		if (s->server[i] != NULL && s->service_of[i] == service &&
+		    strcmp(s->server[i]->name, name) == 0)
+			return (uint16_t)i;
+	return TG_NO_SERVER;
+}
+
+uint16_t tg_snapshot_server_at(const struct tg_snapshot *s, uint16_t service,
+			       const struct tg_addr *address)
+{
+	for (unsigned int i = 0; i < s->n_servers; i++)
+		if (s->server[i] != NULL && s->service_of[i] == service &&
+		    tg_addr_eq(&s->server[i]->address, address))
+			return (uint16_t)i;
+	return TG_NO_SERVER;
+}

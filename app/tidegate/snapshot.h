@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the workers run by: a configuration compiled into one immutable object that control
+ * publishes by pointer. Ids of services and servers outlive it: the registry gives a name the
+ * same id in the next snapshot, and a server that is removed or goes down gets a new generation,
+ * by which its flows are recognised.
+ *
+ * Thread-safety: the registry belongs to control. A snapshot is read by all and freed by control
+ * after every worker has passed a quiescent state (rte_rcu_qsbr).
+ */
+#ifndef TG_SNAPSHOT_H
+#define TG_SNAPSHOT_H
+
+#include "port/port.h"
+#include "registry.h"
+#include "stats.h"
+#include "tg_config.h"
+#include "tg_neigh.h"
+
+struct tg_snapshot {
+	uint64_t version; /* 1, 2, ... */
+	struct tg_config *config;
+	struct tg_service_table *services;
+	struct tg_neigh_local *local; /* NULL offline and in shadow mode */
+	unsigned int n_workers;
+	/* by service id, 0..n_services-1; ids that are not in use have no group */
+	unsigned int n_services;
+	struct tg_select_group **group;
+	struct tg_pirate_config *pirate;
+	struct tg_gate_limit *limit;
+	const struct tg_config_service **service; /* NULL: id not in use */
+	/* by server id, 0..n_servers-1 */
+	unsigned int n_servers;
+	struct tg_route *route;
+	uint16_t *generation;
+	const struct tg_config_server **server; /* NULL: id not in use */
+	uint16_t *service_of;
+	struct tg_server_stats **stats; /* [server * n_workers + worker] */
+};
+
+static inline struct tg_server_stats *tg_snapshot_stats(const struct tg_snapshot *s,
+							unsigned int server, unsigned int worker)
+{
+	return s->stats[server * s->n_workers + worker];
+}
+
+/* What a snapshot is compiled against. */
+struct tg_snapshot_env {
+	struct tg_registry *registry;
+	struct tg_clock clock;
+	const struct tg_port *ports; /* NULL offline */
+	unsigned int n_ports;
+	struct tg_neigh_table *neigh; /* NULL offline and in shadow mode: no routes are made */
+};
+
+/*
+ * Compiles config, which the snapshot then owns (on failure the caller keeps it). err: a sentence.
+ * -ENOMEM, -EINVAL (a server that no port can reach), -ENOSPC (ids).
+ */
+int tg_snapshot_create(const struct tg_snapshot_env *env, struct tg_config *config,
+		       struct tg_snapshot **out, char *err, size_t err_len);
+/* Frees a snapshot nobody reads any more. */
+void tg_snapshot_free(struct tg_snapshot *s);
+
+/* Ids by name; TG_NO_SERVICE, TG_NO_SERVER. */
+uint16_t tg_snapshot_service(const struct tg_snapshot *s, const char *name);
+uint16_t tg_snapshot_server(const struct tg_snapshot *s, uint16_t service, const char *name);
+/* The server of a service with this address. */
+uint16_t tg_snapshot_server_at(const struct tg_snapshot *s, uint16_t service,
+			       const struct tg_addr *address);
+
+#endif

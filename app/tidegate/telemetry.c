@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "telemetry.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <rte_telemetry.h>
+
+#include "explain.h"
+#include "tg_telemetry.h"
+#include "totals.h"
+
+#define PAGE 16 /* rows of a listing a reply: a row has up to 14 numbers */
+
+static struct tg_gateway *gateway; /* NULL: not running. Guarded by lock */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+struct query {
+	struct tg_gateway *g;
+	struct tg_totals totals;
+	char text[256];
+	char *arg[8];
+	int n;
+	struct rte_tel_data *d;
+};
+
+/* Parameter k as a number, `otherwise` when absent, UINT32_MAX when it is none. */
+static uint32_t number(const struct query *q, int k, uint32_t otherwise)
+{
+	char *end;
+	unsigned long v;
+
+	if (k >= q->n || q->arg[k][0] == '\0')
+		return otherwise;
+	v = strtoul(q->arg[k], &end, 10);
+	return *end == '\0' && v < UINT32_MAX ? (uint32_t)v : UINT32_MAX;
+}
+
+/* A service or server is named by its name or by its id. */
+static uint16_t service_of(const struct query *q, int k)
+{
+	const struct tg_snapshot *s = q->g->snapshot;
+	uint16_t id = k < q->n ? tg_snapshot_service(s, q->arg[k]) : TG_NO_SERVICE;
+	uint32_t n;
+
+	if (id != TG_NO_SERVICE || k >= q->n)
+		return id;
+	n = number(q, k, UINT32_MAX);
+	return n < s->n_services && s->service[n] != NULL ? (uint16_t)n : TG_NO_SERVICE;
+}
+
+static void histogram(struct rte_tel_data *d, const char *what, const struct tg_hist *h)
+{
+	static const struct {
+		const char *name;
+		double p;
+	} points[] = {{"p50", 50}, {"p95", 95}, {"p99", 99}};
+
+	tg_tel_u64f(d, tg_hist_mean_ns(h), "%s_mean_ns", what);
+	for (unsigned int i = 0; i < 3; i++)
+		tg_tel_u64f(d, tg_hist_percentile_ns(h, points[i].p), "%s_%s_ns", what, points[i].name);
+}
+
+static int services(struct query *q)
+{
+	const struct tg_snapshot *s = q->g->snapshot;
+	uint32_t from = number(q, 0, 0), shown = 0, i;
+
+	for (i = from; i < s->n_services && shown < PAGE; i++) {
+		char key[48];
+
+		if (s->service[i] == NULL)
+			continue;
+		snprintf(key, sizeof(key), "service_%u_name", i);
+		tg_tel_string(q->d, key, s->service[i]->name);
+		tg_tel_u64f(q->d, s->service[i]->n_servers, "service_%u_servers", i);
+		tg_tel_u64f(q->d, tg_select_count(s->group[i]), "service_%u_servers_taking_flows", i);
+		shown++;
+	}
+	tg_tel_u64(q->d, "next", i < s->n_services ? i : 0);
+	return 0;
+}
+
+static int servers(struct query *q)
+{
+	uint16_t service = service_of(q, 0);
+	uint32_t skip = number(q, 1, 0), seen = 0, shown = 0;
+
+	if (service == TG_NO_SERVICE)
+		return -EINVAL;
+	for (unsigned int i = 0; i < q->totals.n_servers; i++) {
+		const struct tg_totals_server *e = &q->totals.server[i];
+		char key[48];
+
+		if (e->service != service || seen++ < skip)
+			continue;
+		if (shown == PAGE) {
+			tg_tel_u64(q->d, "next", seen - 1);
+			return 0;
+		}
+		shown++;
+		snprintf(key, sizeof(key), "server_%u_name", e->id);
+		tg_tel_string(q->d, key, e->config->name);
+		tg_tel_u64f(q->d, e->config->state, "server_%u_state", e->id);
+		tg_tel_u64f(q->d, e->config->weight, "server_%u_weight", e->id);
+		tg_tel_u64f(q->d, e->open, "server_%u_open_flows", e->id);
+		tg_tel_u64f(q->d, e->flows, "server_%u_flows", e->id);
+		tg_tel_u64f(q->d, e->packets, "server_%u_packets", e->id);
+		tg_tel_u64f(q->d, e->bytes, "server_%u_bytes", e->id);
+		tg_tel_u64f(q->d, e->latency.count, "server_%u_exchanges", e->id);
+		tg_tel_u64f(q->d, q->g->cost_ns[e->id], "server_%u_cost_ns", e->id);
+	}
+	tg_tel_u64(q->d, "next", 0);
+	return 0;
+}
+
+static int latency(struct query *q)
+{
+	uint16_t service = service_of(q, 0);
+	const struct tg_totals_server *only = NULL;
+	struct tg_hist *l, *s;
+	uint64_t gap = 0, ack = 0;
+
+	if (service == TG_NO_SERVICE)
+		return -EINVAL;
+	for (unsigned int i = 0; q->n > 1 && i < q->totals.n_servers; i++)
+		if (q->totals.server[i].service == service && strcmp(q->totals.server[i].config->name, q->arg[1]) == 0)
+			only = &q->totals.server[i];
+	if (q->n > 1 && only == NULL)
+		return -EINVAL;
+	l = calloc(2, sizeof(*l));
+	if (l == NULL)
+		return -ENOMEM;
+	s = l + 1;
+	for (unsigned int i = 0; i < q->totals.n_servers; i++) {
+		const struct tg_totals_server *e = &q->totals.server[i];
+
+		if (e->service != service || (only != NULL && e != only))
+			continue;
+		tg_hist_add(l, &e->latency);
+		tg_hist_add(s, &e->server);
+		gap += e->exchanges[TG_ESTIMATOR_GAP];
+		ack += e->exchanges[TG_ESTIMATOR_ACK];
+	}
+	tg_tel_u64(q->d, "exchanges_gap", gap);
+	tg_tel_u64(q->d, "exchanges_ack", ack);
+	histogram(q->d, "latency", l);
+	tg_tel_u64(q->d, "server_exchanges", s->count);
+	histogram(q->d, "server", s);
+	free(l);
+	return 0;
+}
+
+static int flow(struct query *q)
+{
+	struct tg_explanation e;
+	char tuple[256], err[256];
+
+	if (q->n != 5)
+		return -EINVAL;
+	snprintf(tuple, sizeof(tuple), "%s,%s,%s,%s,%s", q->arg[0], q->arg[1], q->arg[2], q->arg[3], q->arg[4]);
+	if (tg_explain(q->g, tuple, &e, err, sizeof(err)) != 0)
+		return -EINVAL;
+	tg_tel_u64(q->d, "entry", e.entry);
+	tg_tel_u64(q->d, "drop", e.drop);
+	tg_tel_string(q->d, "drop_name", tg_reason_name(e.drop));
+	if (e.service != TG_NO_SERVICE)
+		tg_tel_string(q->d, "service_name", q->g->snapshot->service[e.service]->name);
+	if (e.server != TG_NO_SERVER) {
+		tg_tel_u64(q->d, "server", e.server);
+		tg_tel_string(q->d, "server_name", q->g->snapshot->server[e.server]->name);
+	}
+	tg_tel_string(q->d, "why", e.why);
+	return 0;
+}
+
+static int flows(struct query *q)
+{
+	const struct tg_flow_stats *f = &q->totals.flows;
+
+	tg_tel_u64(q->d, "slots", q->totals.flow_slots);
+	tg_tel_u64(q->d, "used", f->inserted - f->expired - f->removed);
+	tg_tel_u64(q->d, "inserted", f->inserted);
+	tg_tel_u64(q->d, "expired", f->expired);
+	tg_tel_u64(q->d, "removed", f->removed);
+	tg_tel_u64(q->d, "full", f->full);
+	tg_tel_u64(q->d, "stateless_packets", q->totals.all.stateless);
+	tg_tel_u64(q->d, "repicked", q->totals.all.repicked);
+	return 0;
+}
+
+static int drops(struct query *q)
+{
+	for (unsigned int r = 1; r < TG_DROP_REASON_COUNT; r++)
+		tg_tel_u64(q->d, tg_reason_name(r), q->totals.all.dropped[r]);
+	tg_tel_u64(q->d, "total", q->totals.dropped);
+	return 0;
+}
+
+static int gate(struct query *q)
+{
+	const struct tg_gate_stats *s = &q->totals.all.gate;
+
+	tg_tel_u64(q->d, "checked", s->checked);
+	tg_tel_u64(q->d, "late", s->late);
+	tg_tel_u64(q->d, "late_dropped", s->late_dropped);
+	tg_tel_u64(q->d, "late_uncertain", s->late_uncertain);
+	tg_tel_u64(q->d, "max_sojourn_ns", s->max_sojourn_ns);
+	histogram(q->d, "sojourn", &s->sojourn);
+	return 0;
+}
+
+static int lcore(struct query *q)
+{
+	uint32_t id = number(q, 0, UINT32_MAX);
+
+	for (unsigned int i = 0; i < q->g->n_workers; i++) {
+		const struct tg_worker *w = q->g->worker[i];
+		const struct tg_worker_stats *s = &w->stats;
+		const struct tg_task *t = &w->ageing;
+
+		if (w->lcore != id)
+			continue;
+		tg_tel_u64(q->d, "worker", i);
+		tg_tel_u64(q->d, "received_packets", tg_stat_read(&s->received));
+		tg_tel_u64(q->d, "forwarded_packets", tg_stat_read(&s->forwarded));
+		tg_tel_u64(q->d, "replied_packets", tg_stat_read(&s->replied));
+		tg_tel_u64(q->d, "handed_over_packets", tg_stat_read(&s->handed_over));
+		tg_tel_u64(q->d, "refused_packets", tg_stat_read(&s->refused));
+		tg_tel_u64(q->d, "turns", tg_stat_read(&s->turns));
+		tg_tel_u64(q->d, "busy_turns", tg_stat_read(&s->busy_turns));
+		tg_tel_u64(q->d, "ageing_rounds", tg_stat_read(&t->rounds));
+		tg_tel_u64(q->d, "ageing_work_ns", tg_ticks_to_ns(&q->g->clock, tg_stat_read(&t->work)));
+		tg_tel_u64(q->d, "ageing_late_max_ns", tg_ticks_to_ns(&q->g->clock, tg_stat_read(&t->late_max)));
+		return 0;
+	}
+	return -EINVAL;
+}
+
+static int config(struct query *q)
+{
+	tg_tel_u64(q->d, "version", q->g->snapshot->version);
+	tg_tel_u64(q->d, "services", q->g->snapshot->config->n_services);
+	tg_tel_u64(q->d, "ports", q->g->n_ports);
+	tg_tel_u64(q->d, "workers", q->g->n_workers);
+	tg_tel_u64(q->d, "reloads", q->g->reloads);
+	tg_tel_u64(q->d, "reloads_failed", q->g->reloads_failed);
+	return 0;
+}
+
+static const struct {
+	const char *name, *help;
+	int (*run)(struct query *q);
+} commands[] = {
+	{"/tidegate/services", "Services by id. Parameter: id to start from (`next` of the page before)", services},
+	{"/tidegate/servers", "Servers of a service. Parameters: service name or id[, how many to skip]", servers},
+	{"/tidegate/latency", "Latency (L) and server time (S). Parameters: service[, server name]", latency},
+	{"/tidegate/flow", "One flow. Parameters: protocol,source,port,destination,port", flow},
+	{"/tidegate/flows", "Flow tables. No parameters", flows},
+	{"/tidegate/drops", "Dropped packets by reason. No parameters", drops},
+	{"/tidegate/gate", "The time gate. No parameters", gate},
+	{"/tidegate/lcore", "One worker. Parameter: lcore id", lcore},
+	{"/tidegate/config", "The configuration in force. No parameters", config},
+};
+
+static int answer(struct query *q, const char *command, const char *params)
+{
+	q->n = tg_tel_params(params, q->text, sizeof(q->text), q->arg, 8);
+	if (q->n < 0)
+		return q->n;
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+		if (strcmp(command, commands[i].name) == 0)
+			return commands[i].run(q);
+	return -EINVAL;
+}
+
+static int on_command(const char *command, const char *params, struct rte_tel_data *d)
+{
+	struct query q = {.d = d};
+	int r = -ENODEV;
+
+	rte_tel_data_start_dict(d);
+	pthread_mutex_lock(&lock);
+	if (gateway != NULL) {
+		q.g = gateway;
+		pthread_mutex_lock(&gateway->mutex);
+		r = tg_totals_collect(gateway->snapshot, gateway->worker, gateway->n_workers, &q.totals);
+		if (r == 0)
+			r = answer(&q, command, params);
+		tg_totals_free(&q.totals);
+		pthread_mutex_unlock(&gateway->mutex);
+	}
+	pthread_mutex_unlock(&lock);
+	return r;
+}
+
+void tg_telemetry_start(struct tg_gateway *g)
+{
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+		rte_telemetry_register_cmd(commands[i].name, on_command, commands[i].help);
+	pthread_mutex_lock(&lock);
+	gateway = g;
+	pthread_mutex_unlock(&lock);
+}
+
+void tg_telemetry_stop(void)
+{
+	pthread_mutex_lock(&lock);
+	gateway = NULL;
+	pthread_mutex_unlock(&lock);
+}

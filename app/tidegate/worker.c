@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "worker.h"
+
+#include <errno.h>
+#include <rte_branch_prediction.h>
+#include <rte_cycles.h>
+#include <rte_pause.h>
+#include <rte_rcu_qsbr.h>
+#include <rte_ring.h>
+
+#include "owner.h"
+#include "pipeline.h"
+#include "port/rx.h"
+#include "port/tx.h"
+#include "tg_mem.h"
+
+int tg_worker_create(const struct tg_worker_env *env, unsigned int index, unsigned int n_workers,
+		     int socket, struct tg_worker **out)
+{
+	struct tg_worker *w = tg_mem_zalloc("worker", sizeof(*w), 64, socket);
+	int err = -ENOMEM;
+
+	if (w == NULL)
+		return err;
+	w->index = index;
+	w->n_workers = n_workers;
+	w->socket = socket;
+	w->mode = env->mode;
+	w->clock = env->clock;
+	w->local = tg_mem_zalloc("select", TG_SERVICES_MAX * sizeof(*w->local), 64, socket);
+	w->own = tg_mem_zalloc("own flows", TG_SERVERS_MAX * sizeof(*w->own), 64, socket);
+	w->generation = tg_mem_zalloc("generations", TG_SERVERS_MAX * sizeof(*w->generation), 64,
+				      socket);
+	if (w->local == NULL || w->own == NULL || w->generation == NULL)
+		goto fail;
+	err = tg_flow_table_create(env->flow_table, &env->clock, env->flow_secret, socket, &w->flows);
+	if (err != 0)
+		goto fail;
+	for (unsigned int s = 0; s < TG_SERVICES_MAX; s++)
+		tg_select_local_init(&w->local[s], index, n_workers,
+				     env->seed + (uint64_t)s * TG_WORKERS_MAX + index);
+	w->view.cost_ns = env->cost_ns;
+	w->view.others = env->others;
+	w->view.own = w->own;
+	*out = w;
+	return 0;
+fail:
+	tg_worker_free(w);
+	return err;
+}
+
+void tg_worker_free(struct tg_worker *w)
+{
+	if (w == NULL)
+		return;
+	if (w->flows != NULL)
+		tg_flow_table_free(w->flows);
+	tg_mem_free(w->generation);
+	tg_mem_free(w->own);
+	tg_mem_free(w->local);
+	tg_mem_free(w);
+}
+
+void tg_worker_use(struct tg_worker *w, const struct tg_snapshot *s)
+{
+	if (s == w->snapshot)
+		return;
+	for (unsigned int i = 0; i < s->n_servers; i++) {
+		if (w->generation[i] == s->generation[i])
+			continue;
+		w->generation[i] = s->generation[i];
+		w->own[i] = 0;
+	}
+	tg_flow_table_set_idle(w->flows, &s->config->flow_table);
+	w->snapshot = s;
+}
+
+/* Received, answered by nobody else: through the stages and out. */
+static void run(struct tg_worker *w, bool handed)
+{
+	struct tg_burst *b = &w->burst;
+
+	if (handed) {
+		tg_pipeline_run_handed(w, b);
+	} else {
+		w->stats.received += b->n;
+		for (unsigned int i = 0; i < b->n; i++)
+			w->stats.received_bytes += b->wire_len[i];
+		tg_pipeline_run(w, b);
+	}
+	tg_tx_burst(w, b);
+	tg_pipeline_finish(w, b);
+}
+
+/* One poll of everything that packets come from; the number of packets. */
+static unsigned int poll_all(struct tg_worker *w)
+{
+	unsigned int got = 0;
+
+	for (unsigned int p = 0; p < w->n_ports; p++) {
+		if (!w->rx[p].active || tg_rx_poll(&w->rx[p], &w->burst) == 0)
+			continue;
+		got += w->burst.n;
+		run(w, false);
+	}
+	if (w->n_workers > 1 && tg_owner_take(w, &w->burst, rte_rdtsc()) > 0) {
+		got += w->burst.n;
+		run(w, true);
+	}
+	return got;
+}
+
+static void send_control_frames(struct tg_worker *w)
+{
+	struct rte_mbuf *m[TG_BURST_MAX];
+	unsigned int n = rte_ring_sc_dequeue_burst(w->control_out, (void **)m, TG_BURST_MAX, NULL);
+
+	if (n > 0)
+		tg_tx_own(w, m, (uint16_t)n);
+}
+
+static void answer_query(struct tg_worker *w)
+{
+	struct tg_flow_query *q = __atomic_exchange_n(&w->query, NULL, __ATOMIC_ACQ_REL);
+	struct tg_flow *f;
+
+	if (q == NULL)
+		return;
+	f = tg_flow_find(w->flows, &q->key, tg_flow_hash(w->flows, &q->key));
+	q->found = f != NULL;
+	if (f != NULL)
+		q->flow = *f;
+	__atomic_store_n(&q->done, true, __ATOMIC_RELEASE);
+}
+
+static void background(struct tg_worker *w, uint64_t packet_ticks)
+{
+	uint64_t now = rte_rdtsc();
+	struct tg_task *t;
+
+	tg_sched_turn(&w->sched, packet_ticks, now);
+	while ((t = tg_sched_next(&w->sched, now)) != NULL) {
+		bool more = t->step(t->ctx, now);
+
+		now = rte_rdtsc();
+		tg_sched_done(&w->sched, t, more, now);
+	}
+}
+
+int tg_worker_main(void *worker)
+{
+	struct tg_worker *w = worker;
+
+	rte_rcu_qsbr_thread_register(w->qsbr, w->index);
+	rte_rcu_qsbr_thread_online(w->qsbr, w->index);
+	while (!__atomic_load_n(w->stop, __ATOMIC_RELAXED)) {
+		uint64_t start = rte_rdtsc();
+		unsigned int got;
+
+		tg_worker_use(w, __atomic_load_n(w->published, __ATOMIC_ACQUIRE));
+		got = poll_all(w);
+		if (got == 0)
+			rte_pause();
+		tg_tx_retry(w);
+		if (w->control_out != NULL)
+			send_control_frames(w);
+		if (unlikely(__atomic_load_n(&w->query, __ATOMIC_RELAXED) != NULL))
+			answer_query(w);
+		w->stats.turns++;
+		w->stats.busy_turns += got > 0;
+		rte_rcu_qsbr_quiescent(w->qsbr, w->index);
+		background(w, got > 0 ? rte_rdtsc() - start : 0);
+	}
+	/* what was handed over or waits for the driver still leaves, for a bounded time */
+	for (unsigned int turn = 0; turn < 1000; turn++) {
+		if (w->n_workers > 1 && tg_owner_take(w, &w->burst, rte_rdtsc()) > 0)
+			run(w, true);
+		tg_tx_retry(w);
+	}
+	tg_tx_discard(w);
+	rte_rcu_qsbr_thread_offline(w->qsbr, w->index);
+	rte_rcu_qsbr_thread_unregister(w->qsbr, w->index);
+	return 0;
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * One worker: everything an lcore writes while it runs packets to completion. Offline and in the
+ * bench the same structure is driven by other loops.
+ *
+ * Thread-safety: one lcore writes; control reads stats and writes the arrays that view points at
+ * (relaxed single words).
+ */
+#ifndef TG_WORKER_H
+#define TG_WORKER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "snapshot.h"
+#include "stats.h"
+#include "tg_burst.h"
+#include "tg_flow.h"
+#include "tg_neigh.h"
+#include "tg_sched.h"
+#include "tg_select.h"
+
+enum tg_mode {
+	TG_MODE_INLINE,  /* forwards */
+	TG_MODE_SHADOW,  /* decides and counts, sends nothing */
+	TG_MODE_OFFLINE, /* shadow on a capture, on capture time */
+};
+
+struct rte_ring;
+struct rte_rcu_qsbr;
+struct tg_tx;
+struct tg_rx;
+
+/* Control asks a worker about one flow; the worker copies its entry between two turns. */
+struct tg_flow_query {
+	struct tg_key key;
+	bool found;
+	struct tg_flow flow; /* a copy */
+	bool done;           /* written last by the worker (release) */
+};
+
+/* Called for every exchange or gap epoch that closed; NULL live. */
+typedef void (*tg_sample_fn)(void *ctx, const struct tg_flow *f, const struct tg_sample *s);
+
+struct tg_worker {
+	unsigned int index, n_workers;
+	unsigned int lcore;
+	int socket;
+	enum tg_mode mode;
+	struct tg_clock clock;
+	const struct tg_snapshot *snapshot; /* this turn's */
+	struct tg_flow_table *flows;
+	struct tg_neigh_table *neigh;  /* shared by all workers; NULL unless inline */
+	const struct tg_port *ports;   /* shared, immutable */
+	unsigned int n_ports;
+	struct tg_select_local *local; /* by service id */
+	struct tg_select_view view;
+	uint32_t *own;        /* by server id: open flows through this worker */
+	uint16_t *generation; /* by server id: what own counts */
+	struct tg_ping_bucket ping;
+	uint16_t outer_id;
+	tg_sample_fn sample;
+	void *sample_ctx;
+	/* gateway only */
+	struct rte_ring **inbox;       /* by worker index: packets handed over to it */
+	struct rte_ring *control_out;  /* frames that control wants sent, worker 0 */
+	struct tg_rx *rx;              /* one a port */
+	struct tg_tx *tx;              /* one a port */
+	struct tg_sched sched;
+	struct tg_task ageing;
+	unsigned int aged; /* buckets swept in this round */
+	struct rte_rcu_qsbr *qsbr;
+	const struct tg_snapshot *const *published;
+	const bool *stop;
+	struct tg_flow_query *query; /* written by control, cleared by the worker */
+	struct tg_burst burst;
+	struct tg_worker_stats stats;
+} __attribute__((aligned(64)));
+
+/* What every worker of a process shares at creation. */
+struct tg_worker_env {
+	enum tg_mode mode;
+	struct tg_clock clock;
+	const struct tg_flow_params *flow_table;
+	const uint8_t *flow_secret;  /* TG_FLOW_SECRET_SIZE */
+	const uint32_t *cost_ns;     /* by server id, TG_SERVERS_MAX */
+	const uint32_t *others;      /* by server id, of this worker */
+	uint64_t seed;
+};
+
+/* A worker without ports, as offline and the bench use it. -ENOMEM. */
+int tg_worker_create(const struct tg_worker_env *env, unsigned int index, unsigned int n_workers,
+		     int socket, struct tg_worker **out);
+void tg_worker_free(struct tg_worker *w);
+
+/* Takes a snapshot as this turn's: forgets own counts of servers with a new generation. */
+void tg_worker_use(struct tg_worker *w, const struct tg_snapshot *s);
+
+/* The lcore loop: runs until *stop, then drains what waits to be sent. */
+int tg_worker_main(void *worker);
+
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Any answer as text: an object as lines of key and value, a list of objects as a table, lists of
+ * objects inside them as tables below. Keys that end in _ns are shown as times with a unit.
+ *
+ * Thread-safety: one thread.
+ */
+#ifndef TGCTL_PRINT_H
+#define TGCTL_PRINT_H
+
+#include <jansson.h>
+#include <stdio.h>
+
+void tgctl_print(FILE *out, json_t *answer);
+
+#endif
