@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# Does the bench run, and does its JSON hold what it promises? Figures are shown, not judged: a
+# shared machine is no place for that.
+# The last line reads: N passed, N failed, N skipped
+set -euo pipefail
+
+top=$(cd "$(dirname "$0")/.." && pwd)
+bench=${TIDEGATE_BUILD:-$top/build}/app/tidegate-bench/tidegate-bench
+work=$(mktemp -d "${TMPDIR:-/tmp}/tidegate-bench.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+passed=0 failed=0
+
+# measured GLOB NAME…: these cases, short, must appear with sane figures.
+measured() {
+	local glob=$1
+	shift
+	if "$bench" --json --runs 3 --seconds 0.6 --only "$glob" >"$work/json" 2>"$work/table" &&
+		/usr/bin/python3 - "$work/json" "$@" >"$work/verdict" <<'END'
+import json, sys
+
+report = json.load(open(sys.argv[1]))
+cases = {case["name"]: case for case in report["cases"]}
+assert report["host"], "no host"
+for name in sys.argv[2:]:
+    case = cases[name]
+    assert 0.1 < case["ns_per_packet"] < 1e5, case
+    assert abs(case["mpps"] * case["ns_per_packet"] / 1000 - 1) < 0.02, case
+    assert len(case["runs"]) == 3, case
+    print(f"     {name}: {case['ns_per_packet']:.1f} ns a packet")
+END
+	then
+		passed=$((passed + 1))
+		echo "ok   $glob"
+		cat "$work/verdict"
+	else
+		failed=$((failed + 1))
+		echo "FAIL $glob"
+		sed 's/^/     /' "$work/table" "$work/verdict" "$work/json"
+	fi
+}
+
+if [ ! -x "$bench" ]; then
+	echo "FAIL $bench is missing: ninja -C build"
+	echo "0 passed, 1 failed, 0 skipped"
+	exit 1
+fi
+measured io io
+measured 'pipeline/established/1k' pipeline/established/1k
+measured 'hash/*/1k' hash/own/1k hash/rte/1k
+echo "$passed passed, $failed failed, 0 skipped"
+[ "$failed" -eq 0 ]

@@ -1,0 +1,159 @@
+#!/usr/bin/env bash
+# What a newcomer sees: the README's two commands in a clean Debian 12 with nothing but git in it.
+#
+#   test/newcomer.sh [--worktree] [--quick]
+#     --worktree   try the files as they are now, not the last commit
+#     --quick      test/run.sh --quick instead of the whole
+#
+# Needs root, debootstrap and a Debian mirror (this host's apt settings are used). Takes 10–20
+# minutes and 4 GB under $TMPDIR; the bare system is kept in ~/.cache/tidegate for a month.
+# Not part of test/run.sh. Everything runs in mount and process namespaces of its own, which end
+# with it, so that nothing stays mounted.
+set -euo pipefail
+
+top=$(cd "$(dirname "$0")/.." && pwd)
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/tidegate/bookworm-git.tar.gz
+release=bookworm
+
+usage() {
+	sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "$0"
+}
+
+die() {
+	echo "newcomer: $*" >&2
+	exit 1
+}
+
+# The first mirror of this host that has the release.
+mirror() {
+	# shellcheck disable=SC2016 # apt fills it in
+	apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' "Release: $release" |
+		awk 'NR == 1'
+}
+
+# Copies this host's way to its mirrors: sources of the release, keys, proxies, name resolution.
+copy_apt_settings() {
+	local file
+	rm -f "$1"/etc/apt/sources.list "$1"/etc/apt/sources.list.d/*
+	for file in /etc/apt/sources.list /etc/apt/sources.list.d/*.{list,sources}; do
+		if [ -f "$file" ] && grep -q "^[^#]*$release" "$file"; then
+			cp "$file" "$1$file"
+		fi
+	done
+	for file in /usr/share/keyrings /etc/apt/keyrings /etc/apt/trusted.gpg.d /etc/apt/auth.conf.d; do
+		[ ! -d "$file" ] || { mkdir -p "$1$file" && cp -r "$file/." "$1$file/"; }
+	done
+	apt-config dump | grep -E '^Acquire::(http|https|Check-|Retries|ForceIPv)' \
+		>"$1/etc/apt/apt.conf.d/90host" || true
+	cp --remove-destination /etc/resolv.conf /etc/hosts "$1/etc/"
+}
+
+# A bare system with git, from the cache if it is younger than a month.
+make_root() {
+	if [ -n "$(find "$cache" -mtime -30 2>/dev/null)" ]; then
+		tar -C "$1" -xzf "$cache"
+		copy_apt_settings "$1"
+		return
+	fi
+	local from
+	from=$(mirror)
+	[ -n "$from" ] || die "apt knows no source of Debian $release; check /etc/apt, run apt-get update"
+	debootstrap --variant=minbase "$release" "$1" "$from" >"$1.log" 2>&1 ||
+		{ tail -n 20 "$1.log" >&2; die "debootstrap failed (above)"; }
+	rm -f "$1.log"
+	copy_apt_settings "$1"
+	chroot "$1" sh -c 'apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq -y \
+		--no-install-recommends install git' >/dev/null 2>&1 ||
+		die "git could not be installed in the clean root; check this host's /etc/apt"
+	# Images come without lists of packages.
+	rm -rf "$1"/var/lib/apt/lists/* "$1"/var/cache/apt/archives/*.deb
+	mkdir -p "${cache%/*}"
+	tar -C "$1" -czf "$cache.new" . && mv "$cache.new" "$cache"
+}
+
+copy_project() {
+	if [ "$worktree" = no ]; then
+		git clone --quiet --no-hardlinks "$top" "$1"
+		return
+	fi
+	mkdir -p "$1"
+	git -C "$top" ls-files -co --exclude-standard | while read -r file; do
+		[ ! -f "$top/$file" ] || echo "$file"
+	done | tar -C "$top" -c -T - | tar -C "$1" -x
+	git -C "$1" init --quiet
+}
+
+# step TITLE EXPECTED COMMAND…: runs it in the clean root, prints its output and its time.
+step() {
+	local title=$1 expected=$2 start=$SECONDS code=0
+	shift 2
+	printf '\n=== %s\n' "$title"
+	chroot "$root" env -i HOME=/root TERM=dumb LANG=C.UTF-8 \
+		PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+		${http_proxy:+http_proxy="$http_proxy"} ${https_proxy:+https_proxy="$https_proxy"} \
+		bash -c "cd /home/tidegate && $*" </dev/null || code=$?
+	echo "=== exit code $code, $((SECONDS - start)) s"
+	if [ "$code" = "$expected" ]; then
+		passed=$((passed + 1))
+	else
+		failed=$((failed + 1))
+		echo "=== expected exit code $expected"
+	fi
+}
+
+# Runs as process 1 of the namespaces: mounts, then the newcomer's commands.
+inside() {
+	passed=0 failed=0
+	mount -t proc proc "$root/proc"
+	mount --rbind /sys "$root/sys"
+	mount --rbind /dev "$root/dev"
+	step "quickstart without root, nothing installed" 1 \
+		"setpriv --reuid=65534 --regid=65534 --clear-groups ./examples/quickstart/run.sh"
+	step "quickstart" 0 ./examples/quickstart/run.sh
+	step "quickstart again" 0 ./examples/quickstart/run.sh
+	step "tests" 0 ./test/run.sh ${quick:+--quick}
+	printf '\n%s passed, %s failed\n' "$passed" "$failed"
+	[ "$failed" -eq 0 ]
+}
+
+quick='' worktree=no root=''
+while [ $# -gt 0 ]; do
+	case $1 in
+	--quick) quick=yes ;;
+	--worktree) worktree=yes ;;
+	--inside)
+		root=$2
+		shift
+		;;
+	-h | --help) usage && exit 0 ;;
+	*)
+		usage >&2
+		exit 2
+		;;
+	esac
+	shift
+done
+if [ -n "$root" ]; then
+	inside
+	exit
+fi
+
+[ "$(id -u)" = 0 ] || die "needs root, to make a clean system in a folder; run as root: $0"
+"$top/drivers-conf/install-deps.sh" dev
+root=$(mktemp -d "${TMPDIR:-/tmp}/tidegate-root.XXXXXX")
+
+# The namespaces have ended here; were anything still mounted, it would be kept, not deleted.
+clean_up() {
+	if grep -q " $root/" /proc/mounts; then
+		echo "newcomer: something is still mounted under $root: unmount it and delete the folder" >&2
+	else
+		rm -rf --one-file-system "$root"
+	fi
+}
+trap clean_up EXIT
+trap 'exit 130' INT TERM HUP
+
+make_root "$root"
+chmod 755 "$root"
+copy_project "$root/home/tidegate"
+unshare --mount --pid --fork --kill-child -- "$0" --inside "$root" ${quick:+--quick}

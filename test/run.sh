@@ -1,0 +1,232 @@
+#!/usr/bin/env bash
+# Build tidegate and run its tests.
+#
+#   test/run.sh                  everything, at most 15 minutes on two cores (downloads not counted)
+#   test/run.sh --quick          what to run before every commit, at most 60 s
+#   test/run.sh --only SUITE…    these suites only; --list names them
+#   -v                           shows each suite's output as it comes, not only a failing one's
+#
+# TIDEGATE_CAPTURES names a folder of captures with index.tsv; without it that suite is SKIPPED.
+# Full output of each suite: build/test-logs/SUITE.log. Exit code 0 when nothing failed and
+# something passed. The last line reads: N passed, N failed, N skipped (N counts cases).
+set -euo pipefail
+
+top=$(cd "$(dirname "$0")/.." && pwd)
+cd "$top"
+export TIDEGATE_BUILD=$top/build TIDEGATE_BUILD_ASAN=$top/build-asan
+logs=$TIDEGATE_BUILD/test-logs
+passed=0 failed=0 skipped=0
+failed_suites=()
+
+# name, seconds allowed, in --quick or not; in the order they run. suite_NAME below does the work.
+suites=(
+	build:400:quick build-asan:400:full
+	unit:120:quick unit-asan:240:full
+	lint:60:quick schema:60:quick drivers:90:full
+	vdev:180:quick captures:180:full live:300:full fuzz:200:full bench:90:full
+)
+
+usage() {
+	sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "$0"
+}
+
+list_suites() {
+	local suite
+	for suite in "${suites[@]}"; do
+		echo "${suite%%:*}"
+	done
+}
+
+die() {
+	echo "run.sh: $*" >&2
+	exit 1
+}
+
+# configure DIR OPTION…: sets a build folder up, or brings its options up to date.
+configure() {
+	local dir=$1 wanted="${*:2}" marker=$1/test-options
+	if [ ! -e "$dir/build.ninja" ]; then
+		meson setup "$dir" "${@:2}" || return
+	elif [ "$(cat "$marker" 2>/dev/null)" != "$wanted" ]; then
+		meson configure "$dir" "${@:2}" || return
+	fi
+	echo "$wanted" >"$marker"
+}
+
+# build DIR: quiet unless something is wrong; a build is one case.
+build() {
+	if ninja --quiet -C "$1"; then
+		echo "1 passed, 0 failed, 0 skipped"
+	else
+		echo "0 passed, 1 failed, 0 skipped"
+		return 1
+	fi
+}
+
+suite_build() {
+	CC=gcc configure build -Dwerror=true && build build
+}
+
+suite_build-asan() {
+	CC=clang configure build-asan -Dwerror=true -Dfuzz=true -Dbuildtype=debugoptimized \
+		-Db_sanitize=address,undefined -Db_lundef=false && build build-asan
+}
+
+# A unit test is a `check` program that closes with "N%: Checks: N, Failures: N, Errors: N";
+# a program that says nothing of the kind is one case.
+meson_tests() {
+	local dir=$1 code=0
+	shift
+	"$@" meson test -C "$dir" --no-rebuild --print-errorlogs || code=$?
+	awk -v code=$code '
+		/^[0-9]+%: Checks: / {
+			gsub(",", ""); programs++; checks += $3; bad += $5 + $7
+			if ($5 + $7 > 0) bad_programs++
+		}
+		/^Ok: / {ok = $2}
+		/^(Fail|Timeout|Unexpected Pass): / {fail += $NF}
+		/^Skipped: / {skip = $2}
+		END {
+			silent = ok + fail - programs
+			silent_bad = fail - bad_programs
+			passed = checks - bad + (silent - silent_bad)
+			failed = bad + silent_bad
+			if (code != 0 && failed == 0) failed = 1
+			printf "%d passed, %d failed, %d skipped\n", passed, failed, skip
+		}' "$dir/meson-logs/testlog.txt"
+	return $code
+}
+
+suite_unit() {
+	meson_tests build env
+}
+
+suite_unit-asan() {
+	meson_tests build-asan env ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1 \
+		UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
+}
+
+suite_lint() {
+	test/lint.sh
+}
+
+suite_schema() {
+	test/schema/run.sh
+}
+
+suite_drivers() {
+	test/drivers.sh
+}
+
+suite_vdev() {
+	test/vdev/run.sh ${quick:+--quick}
+}
+
+suite_captures() {
+	if [ -z "${TIDEGATE_CAPTURES:-}" ]; then
+		echo "SKIPPED captures: TIDEGATE_CAPTURES names no folder"
+		echo "0 passed, 0 failed, 1 skipped"
+		return
+	fi
+	/usr/bin/python3 test/captures/run.py
+}
+
+suite_live() {
+	test/live/run.sh
+}
+
+suite_fuzz() {
+	test/fuzz/run.sh
+}
+
+suite_bench() {
+	test/bench.sh
+}
+
+# Sum of the closing lines in a log; false when there is none.
+count() {
+	awk '/^[0-9]+ passed, [0-9]+ failed(, [0-9]+ skipped)?$/ {seen = 1; p += $1; f += $3; s += $5}
+		END {print p + 0, f + 0, s + 0; exit !seen}' "$1"
+}
+
+# Runs one suite in a subshell with its time limit and adds up what it says.
+run_suite() {
+	local name=$1 seconds=$2 log=$logs/$1.log start=$SECONDS code=0 p f s took note=''
+	if [ -n "$verbose" ]; then
+		echo "--- $name"
+		timeout --kill-after=15 "$seconds" "$0" --inside "$name" ${quick:+--quick} 2>&1 </dev/null | tee "$log" || code=$?
+	else
+		timeout --kill-after=15 "$seconds" "$0" --inside "$name" ${quick:+--quick} >"$log" 2>&1 </dev/null || code=$?
+	fi
+	took=$((SECONDS - start))
+	if read -r p f s < <(count "$log") && [ "$((p + f + s))" -gt 0 ]; then
+		# 77: nothing could run here, which the suite has counted as skipped
+		[ $code -eq 0 ] || [ "$f" -gt 0 ] || [ "$code:$p" = 77:0 ] || { f=1; note=" (ended with code $code)"; }
+	else
+		p=0 f=1 s=0 note=" (ended with code $code and no count)"
+	fi
+	[ $code -ne 124 ] || note=" (stopped after $seconds s)"
+	if [ "$f" -gt 0 ]; then
+		failed_suites+=("$name")
+		[ -n "$verbose" ] || cat "$log"
+	fi
+	printf '%-11s %4d passed, %d failed, %d skipped %5d s%s\n' "$name" "$p" "$f" "$s" "$took" "$note"
+	[ -n "$verbose" ] || [ "$f" -gt 0 ] || grep -h '^ *SKIPPED' "$log" | sed 's/^ */    /' || true
+	passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
+}
+
+quick='' verbose='' inside='' only=()
+while [ $# -gt 0 ]; do
+	case $1 in
+	--quick) quick=yes ;;
+	-v | --verbose) verbose=yes ;;
+	--list) list_suites && exit 0 ;;
+	-h | --help) usage && exit 0 ;;
+	--inside)
+		inside=$2
+		shift
+		;;
+	--only)
+		[ $# -gt 1 ] || die "--only wants the names of suites; there are: $(list_suites | paste -sd ' ')"
+		while [ $# -gt 1 ] && [[ $2 != -* ]]; do
+			list_suites | grep -xF -e "$2" >/dev/null ||
+				die "there is no suite '$2'; there are: $(list_suites | paste -sd ' ')"
+			only+=("$2")
+			shift
+		done
+		;;
+	*)
+		echo "run.sh: unknown option '$1'" >&2
+		usage >&2
+		exit 2
+		;;
+	esac
+	shift
+done
+
+if [ -n "$inside" ]; then
+	"suite_$inside"
+	exit
+fi
+
+"$top/drivers-conf/install-deps.sh" build test
+mkdir -p "$logs"
+exec 9>"$logs/lock"
+flock -n 9 || die "another test run is going on in this checkout"
+
+for suite in "${suites[@]}"; do
+	IFS=: read -r name seconds when <<<"$suite"
+	if [ ${#only[@]} -gt 0 ]; then
+		[[ " ${only[*]} " == *" $name "* ]] || continue
+	elif [ -n "$quick" ] && [ "$when" != quick ]; then
+		continue
+	fi
+	run_suite "$name" "$seconds" 9>&-
+	# Without a program there is nothing to test.
+	[[ $name != build* || $failed -eq 0 ]] || break
+done
+
+echo "logs: $logs; time: $SECONDS s"
+[ ${#failed_suites[@]} -eq 0 ] || echo "failed: ${failed_suites[*]}"
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
