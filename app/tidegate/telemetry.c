@@ -67,12 +67,9 @@ static int services(struct query *q)
 	uint32_t from = number(q, 0, 0), shown = 0, i;
 
 	for (i = from; i < s->n_services && shown < PAGE; i++) {
-		char key[48];
-
 		if (s->service[i] == NULL)
 			continue;
-		snprintf(key, sizeof(key), "service_%u_name", i);
-		tg_tel_string(q->d, key, s->service[i]->name);
+		tg_tel_stringf(q->d, s->service[i]->name, "service_%u_name", i);
 		tg_tel_u64f(q->d, s->service[i]->n_servers, "service_%u_servers", i);
 		tg_tel_u64f(q->d, tg_select_count(s->group[i]), "service_%u_servers_taking_flows", i);
 		shown++;
@@ -90,7 +87,6 @@ static int servers(struct query *q)
 		return -EINVAL;
 	for (unsigned int i = 0; i < q->totals.n_servers; i++) {
 		const struct tg_totals_server *e = &q->totals.server[i];
-		char key[48];
 
 		if (e->service != service || seen++ < skip)
 			continue;
@@ -99,8 +95,7 @@ static int servers(struct query *q)
 			return 0;
 		}
 		shown++;
-		snprintf(key, sizeof(key), "server_%u_name", e->id);
-		tg_tel_string(q->d, key, e->config->name);
+		tg_tel_stringf(q->d, e->config->name, "server_%u_name", e->id);
 		tg_tel_u64f(q->d, e->config->state, "server_%u_state", e->id);
 		tg_tel_u64f(q->d, e->config->weight, "server_%u_weight", e->id);
 		tg_tel_u64f(q->d, e->open, "server_%u_open_flows", e->id);
@@ -279,7 +274,7 @@ static int on_command(const char *command, const char *params, struct rte_tel_da
 	struct query q = {.d = d};
 	int r = -ENODEV;
 
-	rte_tel_data_start_dict(d);
+	tg_tel_start(d);
 	pthread_mutex_lock(&lock);
 	if (gateway != NULL) {
 		q.g = gateway;

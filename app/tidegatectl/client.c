@@ -17,7 +17,7 @@
 #define REPLY_MAX (64u << 20)
 
 struct exchange {
-	const struct tgctl_target *target;
+	const struct tg_ctl_target *target;
 	int fd;
 	int64_t deadline_ms;
 	char *err;
@@ -56,6 +56,13 @@ static void say_no_connection(struct exchange *x, int why)
 	}
 }
 
+static void say_late(struct exchange *x)
+{
+	snprintf(x->err, x->err_len,
+		 "no answer within %g s: tidegate is stopped or very busy; --timeout S waits longer",
+		 x->target->timeout_ms / 1000.0);
+}
+
 static int connect_to(struct exchange *x)
 {
 	struct sockaddr_un a = {.sun_family = AF_UNIX};
@@ -68,10 +75,19 @@ static int connect_to(struct exchange *x)
 	}
 	strcpy(a.sun_path, path);
 	x->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (x->fd >= 0 && connect(x->fd, (struct sockaddr *)&a, sizeof(a)) == 0)
-		return 0;
-	say_no_connection(x, errno);
-	return -1;
+	while (x->fd < 0 || connect(x->fd, (struct sockaddr *)&a, sizeof(a)) < 0) {
+		/* EAGAIN: its queue of clients is full */
+		if (x->fd < 0 || errno != EAGAIN) {
+			say_no_connection(x, errno);
+			return -1;
+		}
+		if (now_ms() >= x->deadline_ms) {
+			say_late(x);
+			return -1;
+		}
+		nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+	}
+	return 0;
 }
 
 /* Until the socket is ready, or the time is up. */
@@ -79,12 +95,14 @@ static int wait_for(struct exchange *x, short events)
 {
 	struct pollfd p = {.fd = x->fd, .events = events};
 	int64_t left = x->deadline_ms - now_ms();
+	int ready = left > 0 ? poll(&p, 1, (int)left) : 0;
 
-	if (left > 0 && (poll(&p, 1, (int)left) > 0 || errno == EINTR))
+	if (ready > 0)
 		return 0;
-	snprintf(x->err, x->err_len,
-		 "no answer within %g s: tidegate is stopped or very busy; --timeout S waits longer",
-		 x->target->timeout_ms / 1000.0);
+	if (ready < 0)
+		snprintf(x->err, x->err_len, "waiting for the answer: %s", strerror(errno));
+	else
+		say_late(x);
 	return -1;
 }
 
@@ -159,7 +177,7 @@ static char *make_request(const char *command, char *const *args, int n, size_t 
 
 	for (int i = 0; i < n; i++)
 		json_array_append_new(list, json_string(args[i]));
-	request = json_pack("{s:i, s:s, s:o}", "version", TGCTL_VERSION, "command", command,
+	request = json_pack("{s:i, s:s, s:o}", "version", TG_CTL_VERSION, "command", command,
 			    "arguments", list);
 	text = json_array_size(list) == (size_t)n ? json_dumps(request, JSON_COMPACT) : NULL;
 	json_decref(request);
@@ -176,11 +194,11 @@ static json_t *take_result(struct exchange *x, const json_t *reply)
 	json_t *result = json_object_get(reply, "result");
 	const char *error = json_string_value(json_object_get(reply, "error"));
 
-	if (!json_is_integer(version) || json_integer_value(version) != TGCTL_VERSION) {
+	if (!json_is_integer(version) || json_integer_value(version) != TG_CTL_VERSION) {
 		snprintf(x->err, x->err_len,
 			 "%s does not answer in version %d of the control protocol, which this "
 			 "tidegatectl (%s) speaks: use the tidegatectl of the running release",
-			 x->target->socket, TGCTL_VERSION, TG_VERSION);
+			 x->target->socket, TG_CTL_VERSION, TG_VERSION);
 		return NULL;
 	}
 	if (json_is_true(json_object_get(reply, "ok")) && result != NULL)
@@ -206,7 +224,7 @@ static json_t *exchange(struct exchange *x, const char *text, size_t len)
 	return result;
 }
 
-json_t *tgctl_ask(const struct tgctl_target *t, const char *command, char *const *args, int n,
+json_t *tg_ctl_ask(const struct tg_ctl_target *t, const char *command, char *const *args, int n,
 		  char *err, size_t err_len)
 {
 	struct exchange x = {

@@ -43,7 +43,7 @@ static const struct command commands[] = {
 #define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
 struct options {
-	struct tgctl_target target;
+	struct tg_ctl_target target;
 	bool json;
 };
 
@@ -162,12 +162,12 @@ static int run(const struct options *o, const struct command *c, int n, char *co
 	json_t *answer;
 
 	if (strcmp(c->name, "top") == 0) {
-		if (tgctl_top(&o->target, err, sizeof(err)) == 0)
+		if (tg_ctl_top(&o->target, err, sizeof(err)) == 0)
 			return EXIT_SUCCESS;
 		fprintf(stderr, "tidegatectl: %s\n", err);
 		return EXIT_FAILURE;
 	}
-	answer = tgctl_ask(&o->target, c->name, args, n, err, sizeof(err));
+	answer = tg_ctl_ask(&o->target, c->name, args, n, err, sizeof(err));
 	if (answer == NULL) {
 		fprintf(stderr, "tidegatectl: %s\n", err);
 		return EXIT_FAILURE;
@@ -176,7 +176,7 @@ static int run(const struct options *o, const struct command *c, int n, char *co
 		json_dumpf(answer, stdout, JSON_COMPACT | JSON_ENCODE_ANY);
 		putchar('\n');
 	} else {
-		tgctl_print(stdout, answer);
+		tg_ctl_print(stdout, answer);
 	}
 	json_decref(answer);
 	if (fflush(stdout) == 0 && !ferror(stdout))

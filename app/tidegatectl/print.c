@@ -242,7 +242,7 @@ static void print_value(FILE *out, const char *title, json_t *v)
 	}
 }
 
-void tgctl_print(FILE *out, json_t *answer)
+void tg_ctl_print(FILE *out, json_t *answer)
 {
 	char text[CELL_MAX];
 

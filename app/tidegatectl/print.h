@@ -5,12 +5,12 @@
  *
  * Thread-safety: one thread.
  */
-#ifndef TGCTL_PRINT_H
-#define TGCTL_PRINT_H
+#ifndef TG_CTL_PRINT_H
+#define TG_CTL_PRINT_H
 
 #include <jansson.h>
 #include <stdio.h>
 
-void tgctl_print(FILE *out, json_t *answer);
+void tg_ctl_print(FILE *out, json_t *answer);
 
 #endif

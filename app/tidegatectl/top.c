@@ -74,7 +74,7 @@ struct last {
 };
 
 /* Takes answer over. */
-static void refresh(const struct tgctl_target *t, json_t *answer, struct last *last)
+static void refresh(const struct tg_ctl_target *t, json_t *answer, struct last *last)
 {
 	json_t *packets = json_object_get(answer, "packets"), *rate;
 	double at_s = now_s();
@@ -88,7 +88,7 @@ static void refresh(const struct tgctl_target *t, json_t *answer, struct last *l
 			json_object_set(answer, "packets_a_second", rate);
 		json_decref(rate);
 		fprintf(out, "tidegate at %s (q ends)\n\n", t->socket);
-		tgctl_print(out, answer);
+		tg_ctl_print(out, answer);
 		fclose(out);
 		show(text);
 		free(text);
@@ -114,14 +114,14 @@ static bool pause_or_end(void)
 	return stop;
 }
 
-static int loop(const struct tgctl_target *t, char *err, size_t err_len)
+static int loop(const struct tg_ctl_target *t, char *err, size_t err_len)
 {
 	struct last last = {0};
 	json_t *answer;
 	int rc = 0;
 
 	do {
-		answer = tgctl_ask(t, "stats show", NULL, 0, err, err_len);
+		answer = tg_ctl_ask(t, "stats show", NULL, 0, err, err_len);
 		if (answer == NULL)
 			rc = stop ? 0 : -1;
 		else
@@ -131,7 +131,7 @@ static int loop(const struct tgctl_target *t, char *err, size_t err_len)
 	return rc;
 }
 
-int tgctl_top(const struct tgctl_target *t, char *err, size_t err_len)
+int tg_ctl_top(const struct tg_ctl_target *t, char *err, size_t err_len)
 {
 	struct sigaction on = {.sa_handler = on_signal};
 	struct termios before, keys;

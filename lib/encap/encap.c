@@ -57,46 +57,43 @@ static inline struct inner inner_read(const void *ip, bool v6)
 	return in;
 }
 
-/* The checksum is summed up from the values, not read back from the header just written. */
-static inline void outer_v4(void *at, const struct tg_route *r, struct inner in, uint16_t ip_len,
-			    uint16_t *outer_id)
+/* Written in words where the struct has ten fields: stores are what this costs. The checksum is
+ * summed up from the same words (the order of bytes does not matter to it, RFC 1071 section 2). */
+static inline void outer_v4(struct rte_ipv4_hdr *h, const struct tg_route *r, struct inner in,
+			    uint16_t ip_len, uint16_t *outer_id)
 {
-	struct rte_ipv4_hdr h = {
-		.version_ihl = RTE_IPV4_VHL_DEF,
-		.type_of_service = in.tos,
-		.total_length = rte_cpu_to_be_16((uint16_t)(ip_len + sizeof(h))),
-		.packet_id = in.df ? 0 : rte_cpu_to_be_16((*outer_id)++),
-		.fragment_offset = in.df ? rte_cpu_to_be_16(RTE_IPV4_HDR_DF_FLAG) : 0,
-		.time_to_live = OUTER_TTL,
-		.next_proto_id = in.protocol,
-		.src_addr = tg_addr_to_v4(&r->local),
-		.dst_addr = tg_addr_to_v4(&r->remote),
-	};
-	uint64_t sum = (uint64_t)h.src_addr + h.dst_addr + h.total_length + h.packet_id +
-		       h.fragment_offset +
-		       rte_cpu_to_be_16((uint16_t)(RTE_IPV4_VHL_DEF << 8 | in.tos)) +
-		       rte_cpu_to_be_16((uint16_t)(OUTER_TTL << 8 | in.protocol));
+	uint16_t fragment = in.df ? RTE_IPV4_HDR_DF_FLAG : 0, id = in.df ? 0 : (*outer_id)++;
+	uint64_t sum, head; /* version to fragment offset */
+	uint32_t src, dst;
+	uint16_t life; /* TTL and protocol */
 
+	head = rte_cpu_to_be_64((uint64_t)RTE_IPV4_VHL_DEF << 56 | (uint64_t)in.tos << 48 |
+				(uint64_t)(ip_len + sizeof(*h)) << 32 | (uint32_t)id << 16 |
+				fragment);
+	life = rte_cpu_to_be_16((uint16_t)(OUTER_TTL << 8 | in.protocol));
+	memcpy(&src, &r->local.b[12], sizeof(src));
+	memcpy(&dst, &r->remote.b[12], sizeof(dst));
+	sum = (head & UINT32_MAX) + (head >> 32) + life + src + dst;
 	sum = (sum & 0xffff) + (sum >> 16 & 0xffff) + (sum >> 32);
 	sum = (sum & 0xffff) + (sum >> 16);
 	sum = (sum & 0xffff) + (sum >> 16);
-	h.hdr_checksum = (uint16_t)~sum;
-	memcpy(at, &h, sizeof(h));
+	memcpy(h, &head, sizeof(head));
+	memcpy(&h->time_to_live, &life, sizeof(life));
+	h->hdr_checksum = (uint16_t)~sum;
+	h->src_addr = src;
+	h->dst_addr = dst;
 }
 
-static inline void outer_v6(void *at, const struct tg_route *r, struct inner in, uint16_t ip_len)
+static inline void outer_v6(struct rte_ipv6_hdr *h, const struct tg_route *r, struct inner in,
+			    uint16_t ip_len)
 {
-	struct rte_ipv6_hdr h = {
-		.vtc_flow = rte_cpu_to_be_32(UINT32_C(6) << 28 |
-					     (uint32_t)in.tos << RTE_IPV6_HDR_TC_SHIFT),
-		.payload_len = rte_cpu_to_be_16(ip_len),
-		.proto = in.protocol,
-		.hop_limits = OUTER_TTL,
-	};
-
-	memcpy(h.src_addr, r->local.b, sizeof(h.src_addr));
-	memcpy(h.dst_addr, r->remote.b, sizeof(h.dst_addr));
-	memcpy(at, &h, sizeof(h));
+	h->vtc_flow = rte_cpu_to_be_32(UINT32_C(6) << 28 |
+				       (uint32_t)in.tos << RTE_IPV6_HDR_TC_SHIFT);
+	h->payload_len = rte_cpu_to_be_16(ip_len);
+	h->proto = in.protocol;
+	h->hop_limits = OUTER_TTL;
+	memcpy(h->src_addr, r->local.b, sizeof(h->src_addr));
+	memcpy(h->dst_addr, r->remote.b, sizeof(h->dst_addr));
 }
 
 /* The Ethernet type of what follows the link header. */
@@ -186,7 +183,7 @@ static inline void link_write(uint8_t *ip, unsigned int l2, const uint8_t *old,
 
 	if (r->vlan != 0) {
 		tag_write(frame, r, p);
-	} else if (frame != old) {
+	} else {
 		/* two at most; what they do not fill the headers behind overwrite */
 		memcpy(&tags, old + 2 * RTE_ETHER_ADDR_LEN, sizeof(tags));
 		memcpy(frame + 2 * RTE_ETHER_ADDR_LEN, &tags, sizeof(tags));
@@ -195,7 +192,7 @@ static inline void link_write(uint8_t *ip, unsigned int l2, const uint8_t *old,
 	memcpy(ip - sizeof(type), &type, sizeof(type));
 }
 
-static inline enum tg_reason encap(const struct tg_route *r, struct rte_mbuf *m,
+static __rte_always_inline enum tg_reason encap(const struct tg_route *r, struct rte_mbuf *m,
 				   const struct tg_pkt *p, uint16_t *outer_id)
 {
 	uint64_t mac = r->mac != NULL ? __atomic_load_n(r->mac, __ATOMIC_RELAXED) : 0;
@@ -214,14 +211,18 @@ static inline enum tg_reason encap(const struct tg_route *r, struct rte_mbuf *m,
 
 	if (r->decrement_ttl)
 		ttl_decrement(ip, v6);
+	if (outer == 0 && r->vlan == 0) {
+		macs_write(old, r, mac);
+		return TG_DROP_NONE;
+	}
 	/* First the link header, which reads the old one, then the outer one over both. */
 	link_write(ip - outer, l2, old, r, p, mac, link_type(ip, outer));
 	if (outer != 0 && m->pkt_len > end)
 		trim(m, end);
 	if (outer == sizeof(struct rte_ipv4_hdr))
-		outer_v4(ip - outer, r, inner_read(ip, v6), p->ip_len, outer_id);
+		outer_v4((void *)(ip - outer), r, inner_read(ip, v6), p->ip_len, outer_id);
 	else if (outer == sizeof(struct rte_ipv6_hdr))
-		outer_v6(ip - outer, r, inner_read(ip, v6), p->ip_len);
+		outer_v6((void *)(ip - outer), r, inner_read(ip, v6), p->ip_len);
 	m->data_off = (uint16_t)(m->data_off + l3_off - l2 - outer);
 	m->data_len = (uint16_t)(m->data_len + l2 + outer - l3_off);
 	m->pkt_len += l2 + outer - l3_off;
@@ -236,6 +237,8 @@ enum tg_reason tg_encap(const struct tg_route *r, struct rte_mbuf *m, const stru
 
 void tg_encap_burst(const struct tg_route *routes, struct tg_burst *b, uint16_t *outer_id)
 {
+	uint16_t id = *outer_id; /* in a register: one packet's does not wait for the last one's store */
+
 	for (unsigned int i = 0; i < b->n; i++) {
 		const struct tg_route *r;
 		enum tg_reason why;
@@ -243,10 +246,11 @@ void tg_encap_burst(const struct tg_route *routes, struct tg_burst *b, uint16_t 
 		if (b->verdict[i] != TG_FORWARD)
 			continue;
 		r = &routes[b->server[i]];
-		why = encap(r, b->mbuf[i], &b->pkt[i], outer_id);
+		why = encap(r, b->mbuf[i], &b->pkt[i], &id);
 		if (why != TG_DROP_NONE)
 			tg_drop(b, i, why);
 		else
 			b->out_port[i] = r->out_port;
 	}
+	*outer_id = id;
 }

@@ -89,7 +89,8 @@ void tg_flow_table_set_idle(struct tg_flow_table *t, const struct tg_flow_params
 uint64_t tg_flow_hash(const struct tg_flow_table *t, const struct tg_key *key);
 
 /* The burst: hash[] and flow[] of every packet on its way; NULL for a miss. Prefetches tags,
- * entries and far lines in waves. Touches last_seen and state of hits. */
+ * entries and far lines in waves, for a miss those of the slot that an insert would take. Touches
+ * last_seen and state of hits. */
 void tg_flow_lookup(struct tg_flow_table *t, struct tg_burst *b);
 
 /* A packet of the flow arrived: what tg_flow_lookup does to a hit. For the packet whose look-up

@@ -46,19 +46,17 @@ struct modes {
 
 /*
  * How far a bucket's centre moves so that it stays the log of the *arithmetic* mean m of its gaps
- * (their mean logarithm would read low: 0.5 % at CV 0.1): m'/m - 1 = (g/m - 1)/n, with g/m = 2^apart
- * and both exponentials as series; |apart| <= 0.38 octaves, so the error is below 0.1 % of m and
- * cancels in the middle. dither, 0..65535, is what rounds: with it the mean of many small moves is exact.
+ * (their mean logarithm would read low: 0.5 % at CV 0.1). The mean grows by w (g/m - 1), w = 1/n; with
+ * x = ln(g/m), |x| <= 0.26, that is w x + (w - w^2) x^2 / 2 in ln m, to the second order: the third is
+ * odd and cancels. Rounded by dither, 0..65535, so that many small moves add up to what they should.
  */
 static inline int32_t centre_move(int32_t apart, unsigned int n, uint32_t dither)
 {
-	int32_t x = apart * 22713 >> 10; /* ln 2, to 65536ths */
-	int32_t squared = x * x >> 16;
-	int32_t excess = x + (squared >> 1) + (squared / 6 * x >> 16); /* g/m - 1 */
-	int32_t y = excess * weight[n] >> 16;
-	int32_t log = y - (y * y >> 17); /* ln(1 + y) */
+	int32_t w = weight[n];
+	int32_t bow = apart * apart * 1420 >> 19; /* ln 2 / 2 / 2048 of it, in 16ths */
+	int32_t less = w * (65536 - w) >> 16;
 
-	return (log * 2955 + (int32_t)dither) >> 16; /* 2048 / ln 2 / 65536 */
+	return (apart * w + (bow * less >> 4) + (int32_t)dither) >> 16;
 }
 
 static inline void join(struct tg_gap_far *f, unsigned int i, uint16_t log, uint32_t dither)
@@ -113,15 +111,15 @@ static void merge_nearest(const struct tg_pirate_config *c, struct tg_gap_near *
 	merge(c, n, f, best);
 }
 
-/* A new bucket before bucket `at`. */
 static void open_bucket(const struct tg_pirate_config *c, struct tg_gap_near *n,
-			struct tg_gap_far *f, unsigned int at, uint16_t log)
+			struct tg_gap_far *f, uint16_t log)
 {
-	if (n->used == TG_GAP_BUCKETS) {
+	unsigned int at = 0;
+
+	if (n->used == TG_GAP_BUCKETS)
 		merge_nearest(c, n, f);
-		for (at = 0; at < n->used && f->centre[at] < log;)
-			at++;
-	}
+	while (at < n->used && f->centre[at] < log)
+		at++;
 	for (unsigned int i = n->used; i > at; i--) {
 		f->centre[i] = f->centre[i - 1];
 		f->count[i] = f->count[i - 1];
@@ -141,21 +139,17 @@ static inline uint32_t dither_of(uint64_t arrival)
 static inline void record(const struct tg_pirate_config *c, struct tg_gap_near *n,
 			  struct tg_gap_far *f, uint16_t log, uint64_t arrival)
 {
-	unsigned int place = 0, lower, upper, near;
-	int below, above;
+	unsigned int near = 0;
 
-	/* Which neighbour is nearer is a coin's toss: no branch hangs on it. */
-	for (unsigned int i = 0; i < TG_GAP_BUCKETS; i++)
-		place += f->centre[i] < log;
-	lower = place - (place > 0);
-	upper = place - (place == TG_GAP_BUCKETS);
-	below = abs(log - f->centre[lower]);
-	above = abs(f->centre[upper] - log);
-	near = lower + ((upper - lower) & (above <= below));
+	/* The neighbours are lower and lower + 1; at the ends one of them is a bucket further off. Which
+	 * one is nearer is a coin's toss: no branch hangs on it. */
+	for (unsigned int i = 1; i + 1 < TG_GAP_BUCKETS; i++)
+		near += f->centre[i] < log;
+	near += 2 * log > f->centre[near] + f->centre[near + 1];
 	if (abs(log - f->centre[near]) <= BUCKET_JOIN)
 		join(f, near, log, dither_of(arrival));
 	else
-		open_bucket(c, n, f, place, log);
+		open_bucket(c, n, f, log);
 	if (n->since < UINT16_MAX)
 		n->since++;
 }

@@ -17,16 +17,21 @@
 static const char *const behind_a_queue[] = {"net_pcap", "net_af_packet", "net_af_xdp",
 					     "net_tap", "net_ring",	 "net_memif"};
 
+static bool is_behind_a_queue(const struct tg_port *p)
+{
+	for (size_t i = 0; i < RTE_DIM(behind_a_queue); i++)
+		if (strcmp(p->driver, behind_a_queue[i]) == 0)
+			return true;
+	return false;
+}
+
 static void describe_input(struct tg_port *p, uint16_t rx_descriptors, const char *devargs)
 {
 	bool infinite = devargs != NULL && strstr(devargs, "infinite_rx=1") != NULL;
 
-	p->rx_ring = rx_descriptors;
+	p->rx_ring = is_behind_a_queue(p) ? 0 : rx_descriptors;
 	p->generated = strcmp(p->driver, "net_null") == 0 ||
 		       (strcmp(p->driver, "net_pcap") == 0 && infinite);
-	for (size_t i = 0; i < RTE_DIM(behind_a_queue); i++)
-		if (strcmp(p->driver, behind_a_queue[i]) == 0)
-			p->rx_ring = 0;
 }
 
 static const char *device_args(const struct rte_device *d)
@@ -160,7 +165,9 @@ static int set_mtu(struct tg_port *p, const struct tg_config_port *c, char *err,
 	int r = rte_eth_dev_set_mtu(p->ethdev, c->mtu);
 
 	p->mtu = c->mtu;
-	if (r == 0 || r == -ENOTSUP)
+	/* net_af_packet and its like claim 1518 bytes and pass whatever their interface does: there
+	 * the configured length is ours to keep to, and the interface's own MTU the operator's to set */
+	if (r == 0 || r == -ENOTSUP || is_behind_a_queue(p))
 		return 0;
 	snprintf(err, err_len,
 		 "port \"%s\" (%s): mtu %u is refused (%s); set ports[].mtu to what the device allows",
