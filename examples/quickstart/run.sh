@@ -6,6 +6,7 @@ set -euo pipefail
 
 cd "$(dirname "$0")/../.."
 capture=test/data/quickstart.pcap
+config=test/data/quickstart.json
 program=build/app/tidegate/tidegate
 
 drivers-conf/install-deps.sh build
@@ -27,13 +28,13 @@ fi
 echo "quickstart: building $program …"
 quietly ninja -C build app/tidegate/tidegate
 
-echo "quickstart: $program --capture $capture"
+echo "quickstart: $program --capture $capture --config $config"
 echo
-"$program" --capture "$capture"
+"$program" --capture "$capture" --config "$config"
 cat <<END
 
 What you see: the response latency of each server, measured from the packets clients sent alone (the
 servers' answers never pass the gateway), and what was dropped and why. Point it at a capture of
-your own next:   $program --capture FILE
+your own next; it finds services by itself:   $program --capture FILE
 or forward real packets between two interfaces:   examples/dsr-nginx/README.md
 END
