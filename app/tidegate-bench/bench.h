@@ -98,6 +98,7 @@ uint64_t bench_host_free_huge(void); /* bytes */
 int bench_host_start_eal(char *program, uint64_t memory);
 /* EAL with the user's options, argv[1..argc-1]. */
 int bench_host_start_eal_with(int argc, char **argv);
+void bench_host_stop_eal(void);
 void bench_host_warn_ordinary_pages(void);
 
 void bench_report_head(FILE *out, const struct bench_host *h);

@@ -110,7 +110,8 @@ int bench_host_start_eal(char *program, uint64_t memory)
 	char in_memory[] = "--in-memory", no_pci[] = "--no-pci", quiet[] = "--log-level=error";
 	char no_telemetry[] = "--no-telemetry", no_huge[] = "--no-huge", m[] = "-m";
 	char no_files[] = "--no-shconf";
-	char *argv[10] = {program, lcores, no_pci, no_telemetry, quiet, in_memory};
+	char prefix[] = "--file-prefix=tidegate-bench";
+	char *argv[11] = {program, lcores, no_pci, no_telemetry, quiet, in_memory};
 	int argc = 6;
 
 	snprintf(lcores, sizeof(lcores), "--lcores=0@%d", pick_cpu());
@@ -124,7 +125,8 @@ int bench_host_start_eal(char *program, uint64_t memory)
 		argv[6] = no_files;
 		argv[7] = m;
 		argv[8] = mib;
-		argc = 9;
+		argv[9] = prefix;
+		argc = 10;
 	}
 	return bench_host_start_eal_with(argc, argv);
 }
@@ -132,4 +134,14 @@ int bench_host_start_eal(char *program, uint64_t memory)
 int bench_host_start_eal_with(int argc, char **argv)
 {
 	return rte_eal_init(argc, argv) < 0 ? -rte_errno : 0;
+}
+
+/* EAL's folder goes too, unless it holds another process's files. */
+void bench_host_stop_eal(void)
+{
+	char dir[256];
+
+	snprintf(dir, sizeof(dir), "%s", rte_eal_get_runtime_dir());
+	rte_eal_cleanup();
+	rmdir(dir);
 }

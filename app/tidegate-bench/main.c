@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include <rte_common.h>
-#include <rte_eal.h>
 
 #include "bench.h"
 
@@ -46,6 +45,7 @@ static void usage(FILE *out)
 	      "  --seconds S    time measured for each case, all runs together (default 5)\n"
 	      "  --only GLOB    only cases whose name matches: 'hash/*', 'io', '*/10M'\n"
 	      "  --help         this text\n\n"
+	      "net: less the same loop without what is measured (for a pipeline: without a gateway).\n"
 	      "Without EAL options: no devices, memory in huge pages if enough are free.\n"
 	      "Cases (those in brackets are large and only run when --only names them):\n",
 	      out);
@@ -188,9 +188,13 @@ int main(int argc, char **argv)
 	unsigned int n;
 
 	rc = parse(argc - eal, argv + eal, &o);
-	if (rc != 0) {
-		usage(rc > 0 ? stdout : stderr);
-		return rc > 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	if (rc > 0) {
+		usage(stdout);
+		return EXIT_SUCCESS;
+	}
+	if (rc < 0) {
+		fputs("tidegate-bench --help lists the options\n", stderr);
+		return EXIT_FAILURE;
 	}
 	n = choose(&o, cases);
 	if (n == 0) {
@@ -204,6 +208,6 @@ int main(int argc, char **argv)
 		return EXIT_FAILURE;
 	}
 	status = bench(&o, cases, n);
-	rte_eal_cleanup();
+	bench_host_stop_eal();
 	return status;
 }

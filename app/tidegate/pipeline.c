@@ -10,10 +10,12 @@
 #include "tg_pirate.h"
 #include "tg_service.h"
 
-static void count_sample(struct tg_worker *w, struct tg_flow *f, const struct tg_sample *s)
+/* A connection's first exchange is kept apart only if it is TLS's, not the application's. */
+static void count_sample(struct tg_worker *w, struct tg_flow *f, struct tg_sample *s)
 {
 	struct tg_server_stats *st = tg_snapshot_stats(w->snapshot, f->server, w->index);
 
+	s->setup = s->setup && f->tls;
 	if (w->sample != NULL)
 		w->sample(w->sample_ctx, f, s);
 	if (s->setup) {
@@ -224,9 +226,12 @@ void tg_pipeline_departed(struct tg_worker *w, struct tg_flow *f, const struct t
 	st->packets++;
 	st->bytes += bytes;
 	/* the entry may have been given to another flow while the packet waited for the driver */
-	if (f != NULL && tg_key_eq(&f->key, &p->key))
-		tg_pirate_depart(&w->snapshot->pirate[p->key.service], f->estimator, f->near, f->far,
-				 p, arrival, departure);
+	if (f == NULL || !tg_key_eq(&f->key, &p->key))
+		return;
+	if (p->flags & TG_PKT_TLS)
+		f->tls = 1;
+	tg_pirate_depart(&w->snapshot->pirate[p->key.service], f->estimator, f->near, f->far, p,
+			 arrival, departure);
 }
 
 void tg_pipeline_finish(struct tg_worker *w, struct tg_burst *b)

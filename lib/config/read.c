@@ -230,10 +230,18 @@ static void tell_syntax(struct tg_reader *r, json_error_t *e)
 static json_t *parse(struct tg_reader *r, const char *text, size_t len)
 {
 	json_error_t error;
+	const char *zero;
 	json_t *root;
 
 	if (is_blank(text, len)) {
 		tg_fault(r, "is empty (half written?): must be an object {\"version\": 1, ...}");
+		return NULL;
+	}
+	/* the parser passes over some of them; a crash leaves blocks of them */
+	zero = memchr(text, '\0', len);
+	if (zero != NULL) {
+		tg_fault(r, "has a zero byte at offset %zu: is no text (half written?)",
+			 (size_t)(zero - text));
 		return NULL;
 	}
 	root = json_loadb(text, len, JSON_DECODE_ANY, &error);

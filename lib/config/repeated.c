@@ -81,7 +81,7 @@ static void scan_object(struct scan *s)
 	for (s->p++; s->p < s->end && !at_mark(s, '}');) {
 		if (at_mark(s, '"'))
 			scan_member(s, seen);
-		if (at_mark(s, ','))
+		else
 			s->p++;
 	}
 	s->p++;
@@ -94,10 +94,11 @@ static void scan_list(struct scan *s)
 
 	for (s->p++; s->p < s->end && !at_mark(s, ']'); i++) {
 		size_t mark = tg_path_push(s->r, "[%u]", i);
+		const char *start = s->p;
 
 		scan_value(s);
 		tg_path_pop(s->r, mark);
-		if (at_mark(s, ','))
+		if (at_mark(s, ',') || s->p == start)
 			s->p++;
 	}
 	s->p++;

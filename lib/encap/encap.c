@@ -8,8 +8,10 @@
 #include <rte_ip.h>
 #include <rte_mbuf.h>
 
-#define TAG_LEN sizeof(struct rte_vlan_hdr)
-#define OUTER_TTL 64
+#define TAG_LEN      sizeof(struct rte_vlan_hdr)
+#define V4_LEN       sizeof(struct rte_ipv4_hdr)
+#define V6_LEN       sizeof(struct rte_ipv6_hdr)
+#define OUTER_TTL    64
 #define VLAN_ID_MASK 0x0fff
 
 static const char *const names[] = {[TG_FORWARD_L2] = "l2", [TG_FORWARD_IPIP] = "ipip"};
@@ -23,8 +25,7 @@ static inline unsigned int overhead(const struct tg_route *r)
 {
 	if (r->forward != TG_FORWARD_IPIP)
 		return 0;
-	return tg_addr_is_v4(&r->remote) ? sizeof(struct rte_ipv4_hdr)
-					 : sizeof(struct rte_ipv6_hdr);
+	return tg_addr_is_v4(&r->remote) ? V4_LEN : V6_LEN;
 }
 
 unsigned int tg_encap_overhead(const struct tg_route *r)
@@ -68,8 +69,7 @@ static inline void outer_v4(struct rte_ipv4_hdr *h, const struct tg_route *r, st
 	uint16_t life; /* TTL and protocol */
 
 	head = rte_cpu_to_be_64((uint64_t)RTE_IPV4_VHL_DEF << 56 | (uint64_t)in.tos << 48 |
-				(uint64_t)(ip_len + sizeof(*h)) << 32 | (uint32_t)id << 16 |
-				fragment);
+				(uint64_t)(ip_len + V4_LEN) << 32 | (uint32_t)id << 16 | fragment);
 	life = rte_cpu_to_be_16((uint16_t)(OUTER_TTL << 8 | in.protocol));
 	memcpy(&src, &r->local.b[12], sizeof(src));
 	memcpy(&dst, &r->remote.b[12], sizeof(dst));
@@ -87,26 +87,14 @@ static inline void outer_v4(struct rte_ipv4_hdr *h, const struct tg_route *r, st
 static inline void outer_v6(struct rte_ipv6_hdr *h, const struct tg_route *r, struct inner in,
 			    uint16_t ip_len)
 {
-	h->vtc_flow = rte_cpu_to_be_32(UINT32_C(6) << 28 |
-				       (uint32_t)in.tos << RTE_IPV6_HDR_TC_SHIFT);
+	uint32_t tc = (uint32_t)in.tos << RTE_IPV6_HDR_TC_SHIFT;
+
+	h->vtc_flow = rte_cpu_to_be_32(UINT32_C(6) << 28 | tc);
 	h->payload_len = rte_cpu_to_be_16(ip_len);
 	h->proto = in.protocol;
 	h->hop_limits = OUTER_TTL;
 	memcpy(h->src_addr, r->local.b, sizeof(h->src_addr));
 	memcpy(h->dst_addr, r->remote.b, sizeof(h->dst_addr));
-}
-
-/* The Ethernet type of what follows the link header. */
-static inline uint16_t link_type(const uint8_t *ip, unsigned int outer)
-{
-	uint16_t type;
-
-	if (outer == sizeof(struct rte_ipv4_hdr))
-		return rte_cpu_to_be_16(RTE_ETHER_TYPE_IPV4);
-	if (outer == sizeof(struct rte_ipv6_hdr))
-		return rte_cpu_to_be_16(RTE_ETHER_TYPE_IPV6);
-	memcpy(&type, ip - sizeof(type), sizeof(type));
-	return type;
 }
 
 /* One less, and the checksum with it (RFC 1624, equation 3: ~(~HC + ~m + m') is HC + 0x0100 with
@@ -150,7 +138,7 @@ static inline void tag_write(uint8_t *frame, const struct tg_route *r, const str
 
 /* Cuts what lies behind the first len bytes of the frame: Ethernet padding or a trailer, at worst
  * spread over several buffers. */
-static void trim(struct rte_mbuf *m, uint32_t len)
+static __rte_noinline void trim(struct rte_mbuf *m, uint32_t len)
 {
 	struct rte_mbuf *s = m, *rest;
 	uint16_t segments = 1;
@@ -172,16 +160,16 @@ static void trim(struct rte_mbuf *m, uint32_t len)
 	}
 }
 
-/* Everything in front of the outer IP header, or of the inner one if there is no outer. ip is that
- * header; old the frame as it came, whose tags move along when the route has none of its own. */
-static inline void link_write(uint8_t *ip, unsigned int l2, const uint8_t *old,
-			      const struct tg_route *r, const struct tg_pkt *p, uint64_t mac,
-			      uint16_t type)
+/* Everything in front of ip, which is the outer header, or the inner one if there is none. old is
+ * the frame as it came: its tags move along when the route has none of its own. */
+static __rte_always_inline void link_write(uint8_t *ip, unsigned int l2, const uint8_t *old,
+					   const struct tg_route *r, const struct tg_pkt *p,
+					   uint64_t mac, uint16_t type, bool tagged)
 {
 	uint8_t *frame = ip - l2;
 	uint64_t tags;
 
-	if (r->vlan != 0) {
+	if (tagged) {
 		tag_write(frame, r, p);
 	} else {
 		/* two at most; what they do not fill the headers behind overwrite */
@@ -192,41 +180,62 @@ static inline void link_write(uint8_t *ip, unsigned int l2, const uint8_t *old,
 	memcpy(ip - sizeof(type), &type, sizeof(type));
 }
 
+/* The frame gets outer bytes of IP header and, if tagged, the route's tag in place of its own. Both
+ * are constants where this is called, so each of the six forms has only its own work. */
+static __rte_always_inline enum tg_reason rewrite(const struct tg_route *r, struct rte_mbuf *m,
+						  const struct tg_pkt *p, uint64_t mac,
+						  uint16_t *outer_id, unsigned int outer,
+						  bool tagged)
+{
+	unsigned int l3_off = p->l3_off, l2 = tagged ? RTE_ETHER_HDR_LEN + TAG_LEN : l3_off;
+	uint8_t *old = rte_pktmbuf_mtod(m, uint8_t *), *ip = old + l3_off;
+	bool v6 = (p->flags & TG_PKT_V6) != 0;
+	uint32_t end = l3_off + (uint32_t)p->ip_len, more = outer + l2 - l3_off;
+	uint16_t type;
+
+	if (p->ip_len + outer > r->mtu || l2 + outer > l3_off + m->data_off)
+		return TG_DROP_TOO_BIG;
+	if (r->decrement_ttl)
+		ttl_decrement(ip, v6);
+	if (outer == 0 && !tagged) {
+		macs_write(old, r, mac);
+		return TG_DROP_NONE;
+	}
+	type = rte_cpu_to_be_16(outer == V4_LEN ? RTE_ETHER_TYPE_IPV4 : RTE_ETHER_TYPE_IPV6);
+	if (outer == 0)
+		memcpy(&type, ip - sizeof(type), sizeof(type));
+	/* First the link header, which reads the old one, then the outer one over that. */
+	link_write(ip - outer, l2, old, r, p, mac, type, tagged);
+	if (outer != 0 && m->pkt_len > end)
+		trim(m, end);
+	if (outer == V4_LEN)
+		outer_v4((void *)(ip - outer), r, inner_read(ip, v6), p->ip_len, outer_id);
+	else if (outer == V6_LEN)
+		outer_v6((void *)(ip - outer), r, inner_read(ip, v6), p->ip_len);
+	m->data_off = (uint16_t)(m->data_off - more);
+	m->data_len = (uint16_t)(m->data_len + more);
+	m->pkt_len += more;
+	return TG_DROP_NONE;
+}
+
 static __rte_always_inline enum tg_reason encap(const struct tg_route *r, struct rte_mbuf *m,
-				   const struct tg_pkt *p, uint16_t *outer_id)
+						const struct tg_pkt *p, uint16_t *outer_id)
 {
 	uint64_t mac = r->mac != NULL ? __atomic_load_n(r->mac, __ATOMIC_RELAXED) : 0;
-	bool v6 = (p->flags & TG_PKT_V6) != 0;
-	unsigned int outer = overhead(r), l3_off = p->l3_off;
-	unsigned int l2 = r->vlan != 0 ? RTE_ETHER_HDR_LEN + TAG_LEN : l3_off;
-	uint8_t *old = rte_pktmbuf_mtod(m, uint8_t *), *ip = old + l3_off;
-	uint32_t end = l3_off + (uint32_t)p->ip_len;
+	unsigned int outer = overhead(r);
 
 	if (!(mac & TG_MAC_VALID))
 		return TG_DROP_NO_ROUTE;
 	if (r->decrement_ttl && p->ttl <= 1)
 		return TG_DROP_TTL;
-	if (p->ip_len + outer > r->mtu || l2 + outer > l3_off + m->data_off)
-		return TG_DROP_TOO_BIG;
-
-	if (r->decrement_ttl)
-		ttl_decrement(ip, v6);
-	if (outer == 0 && r->vlan == 0) {
-		macs_write(old, r, mac);
-		return TG_DROP_NONE;
-	}
-	/* First the link header, which reads the old one, then the outer one over both. */
-	link_write(ip - outer, l2, old, r, p, mac, link_type(ip, outer));
-	if (outer != 0 && m->pkt_len > end)
-		trim(m, end);
-	if (outer == sizeof(struct rte_ipv4_hdr))
-		outer_v4((void *)(ip - outer), r, inner_read(ip, v6), p->ip_len, outer_id);
-	else if (outer == sizeof(struct rte_ipv6_hdr))
-		outer_v6((void *)(ip - outer), r, inner_read(ip, v6), p->ip_len);
-	m->data_off = (uint16_t)(m->data_off + l3_off - l2 - outer);
-	m->data_len = (uint16_t)(m->data_len + l2 + outer - l3_off);
-	m->pkt_len += l2 + outer - l3_off;
-	return TG_DROP_NONE;
+	if (outer == 0)
+		return r->vlan == 0 ? rewrite(r, m, p, mac, outer_id, 0, false)
+				    : rewrite(r, m, p, mac, outer_id, 0, true);
+	if (outer == V4_LEN)
+		return r->vlan == 0 ? rewrite(r, m, p, mac, outer_id, V4_LEN, false)
+				    : rewrite(r, m, p, mac, outer_id, V4_LEN, true);
+	return r->vlan == 0 ? rewrite(r, m, p, mac, outer_id, V6_LEN, false)
+			    : rewrite(r, m, p, mac, outer_id, V6_LEN, true);
 }
 
 enum tg_reason tg_encap(const struct tg_route *r, struct rte_mbuf *m, const struct tg_pkt *p,
@@ -237,7 +246,8 @@ enum tg_reason tg_encap(const struct tg_route *r, struct rte_mbuf *m, const stru
 
 void tg_encap_burst(const struct tg_route *routes, struct tg_burst *b, uint16_t *outer_id)
 {
-	uint16_t id = *outer_id; /* in a register: one packet's does not wait for the last one's store */
+	/* in a register: a packet's does not wait for the store of the one before */
+	uint16_t id = *outer_id;
 
 	for (unsigned int i = 0; i < b->n; i++) {
 		const struct tg_route *r;

@@ -22,11 +22,7 @@
 
 #include "tg_burst.h"
 
-enum tg_forward {
-	TG_FORWARD_L2 = 0,
-	TG_FORWARD_IPIP,
-	TG_FORWARD_COUNT
-};
+enum tg_forward { TG_FORWARD_L2 = 0, TG_FORWARD_IPIP, TG_FORWARD_COUNT };
 
 /* "l2", "ipip"; NULL outside. */
 const char *tg_forward_name(enum tg_forward f);
@@ -45,14 +41,14 @@ static inline uint64_t tg_mac_word(const uint8_t mac[6])
 
 /* How to reach one server. */
 struct tg_route {
-	const uint64_t *mac;    /* next hop's link address word; NULL: the server has no route */
-	struct tg_addr local;   /* ipip: outer source, same family as remote */
-	struct tg_addr remote;  /* ipip: outer destination, the server */
-	uint8_t src_mac[6];     /* of the outgoing port */
-	uint16_t out_port;      /* index */
-	uint16_t mtu;           /* of the outgoing port: longest IP packet */
-	uint16_t vlan;          /* 0: keep the frame's tags; 1..4094: exactly this one */
-	uint8_t forward;        /* enum tg_forward */
+	const uint64_t *mac;   /* next hop's link address word; NULL: the server has no route */
+	struct tg_addr local;  /* ipip: outer source, same family as remote */
+	struct tg_addr remote; /* ipip: outer destination, the server */
+	uint8_t src_mac[6];    /* of the outgoing port */
+	uint16_t out_port;     /* index */
+	uint16_t mtu;          /* of the outgoing port: longest IP packet */
+	uint16_t vlan;         /* 0: keep the frame's tags; 1..4094: exactly this one */
+	uint8_t forward;       /* enum tg_forward */
 	bool decrement_ttl;
 };
 

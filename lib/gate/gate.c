@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "tg_gate.h"
 
-static const struct tg_gate_limit unlimited = {
-	.cut = UINT64_MAX, .drop = UINT64_MAX, .max = UINT64_MAX, .action = TG_GATE_SHADOW};
+static const struct tg_gate_limit unlimited = {.cut = UINT64_MAX,
+					       .drop = UINT64_MAX,
+					       .max = UINT64_MAX,
+					       .action = TG_GATE_SHADOW};
 
 struct tg_gate_limit tg_gate_compile(const struct tg_gate_params *params,
 				     const struct tg_clock *clock)
@@ -31,14 +33,17 @@ static inline void count(uint64_t *counter, uint64_t n)
 	__atomic_store_n(counter, *counter + n, __ATOMIC_RELAXED);
 }
 
-/* Is anything late, or from the future? Nearly always not: then one comparison a packet is all. */
-static inline bool any_late(const struct tg_gate_limit *limits, const struct tg_gate_item *items,
-			    uint16_t n, uint64_t now)
+/* Passes all of them and says whether it should not have: is anything late, or from the future?
+ * Nearly always not, then one comparison a packet is all. */
+static inline bool pass_all(const struct tg_gate_limit *limits, const struct tg_gate_item *items,
+			    uint16_t n, uint64_t now, uint16_t *pass)
 {
 	unsigned int any = 0;
 
-	for (unsigned int i = 0; i < n; i++)
+	for (unsigned int i = 0; i < n; i++) {
+		pass[i] = (uint16_t)i;
 		any |= now - items[i].arrival > limit_of(limits, &items[i])->cut;
+	}
 	return any;
 }
 
@@ -71,10 +76,8 @@ uint16_t tg_gate_check(const struct tg_gate_limit *limits, struct tg_gate_stats 
 		       uint16_t *late)
 {
 	count(&stats->checked, n);
-	if (any_late(limits, items, n, now))
+	if (pass_all(limits, items, n, now, pass))
 		return split(limits, stats, items, n, now, pass, late);
-	for (uint16_t i = 0; i < n; i++)
-		pass[i] = i;
 	return n;
 }
 
@@ -105,7 +108,8 @@ void tg_gate_sent(const struct tg_gate_limit *limits, struct tg_gate_stats *stat
 		do {
 			const struct tg_gate_limit *l = limit_of(limits, &items[pass[i]]);
 
-			uncertain = (uint16_t)(uncertain + (in_the_end > l->max && sojourn <= l->cut));
+			uncertain = (uint16_t)(uncertain +
+					       (in_the_end > l->max && sojourn <= l->cut));
 			i++;
 		} while (i < n_sent && items[pass[i]].arrival == arrival);
 		record(stats, clock, sojourn, (uint32_t)(i - first));

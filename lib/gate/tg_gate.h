@@ -41,8 +41,8 @@ struct tg_gate_limit {
 };
 
 struct tg_gate_stats {
-	uint64_t checked;        /* packets that came to the gate, again for each retry */
-	uint64_t late;           /* above T - margin at the read: dropped, or sent in shadow */
+	uint64_t checked; /* packets that came to the gate, again for each retry */
+	uint64_t late;    /* above T - margin at the read: dropped, or sent in shadow */
 	uint64_t late_dropped;
 	uint64_t late_uncertain; /* handed over in time, above T at the read after tx */
 	uint64_t max_sojourn_ns; /* of packets handed to the driver, at the gate's read */

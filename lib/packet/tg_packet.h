@@ -49,6 +49,7 @@ static inline int tg_key_eq(const struct tg_key *a, const struct tg_key *b)
 #define TG_PKT_PING 0x0080       /* ICMP or ICMPv6 echo request */
 #define TG_PKT_ICMP_ERROR 0x0100 /* ICMP or ICMPv6 error: quotes a packet of ours */
 #define TG_PKT_VLAN 0x0200       /* vlan is valid */
+#define TG_PKT_TLS 0x0400        /* TCP payload begins like a TLS handshake record (RFC 8446 section 5.1) */
 
 /* TCP flags as on the wire (RFC 9293 section 3.1) */
 #define TG_TCP_FIN 0x01

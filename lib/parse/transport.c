@@ -11,6 +11,8 @@
 #define TCP_OPTION_TS_LEN 10
 /* NOP, NOP, timestamps of 10 bytes: how nearly every stack lays them out (RFC 7323 appendix A) */
 #define TCP_USUAL_TS 0x0101080au
+#define TLS_RECORD    5
+#define TLS_HANDSHAKE 0x1603u /* type handshake, major version 3 */
 #define UDP_HEADER   8
 #define UDP_FIXED    6
 #define ICMP_HEADER  8
@@ -79,6 +81,9 @@ static enum tg_reason read_tcp(const struct frame *f, uint32_t off, struct tg_pk
 	out->payload_len = (uint16_t)(f->end - off - header);
 	if (header > TCP_HEADER)
 		read_timestamps(f, off + TCP_HEADER, off + header, out);
+	if (out->payload_len >= TLS_RECORD && frame_has(f, off + header, 2) &&
+	    frame_be16(f, off + header) == TLS_HANDSHAKE)
+		out->flags |= TG_PKT_TLS;
 	return TG_DROP_NONE;
 }
 

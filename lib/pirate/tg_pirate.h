@@ -67,7 +67,7 @@ struct tg_sample {
 	uint64_t server;  /* ticks, S, or TG_SAMPLE_UNKNOWN */
 	uint32_t count;   /* exchanges it stands for: 1, or the causal gaps of a gap epoch */
 	uint8_t kind;     /* TG_ESTIMATOR_GAP or TG_ESTIMATOR_ACK */
-	bool setup;       /* first exchange of the connection (often TLS): kept apart */
+	bool setup;       /* first exchange of a connection whose SYN was seen */
 };
 
 /* Private areas of a flow entry (tg_flow.near, tg_flow.far): */

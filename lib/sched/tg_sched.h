@@ -30,10 +30,10 @@ struct tg_task {
 	void *ctx;
 	uint64_t period; /* ticks between rounds */
 	/* state, written by the scheduler */
-	uint64_t due;       /* when the round should start; while one is under way, when it did */
-	bool running;       /* a round is under way */
+	uint64_t due; /* when the round should start; while one is under way, when it did */
+	bool running; /* a round is under way */
 	uint64_t steps, rounds, work; /* cumulative; work in ticks */
-	uint64_t late_max; /* longest a round's end lay behind its due time, ticks */
+	uint64_t late_max;            /* longest a round's end lay behind its due time, ticks */
 };
 
 struct tg_sched_params {

@@ -123,8 +123,8 @@ def text(path):
 def resolve(node):
     """A schema's own keywords and those of its reference."""
     while "$ref" in node:
-        node = {**{k: v for k, v in node.items() if k != "$ref"},
-                **SCHEMA["$defs"][node["$ref"].rsplit("/", 1)[1]]}
+        node = {**SCHEMA["$defs"][node["$ref"].rsplit("/", 1)[1]],
+                **{k: v for k, v in node.items() if k != "$ref"}}
     return node
 
 
@@ -425,7 +425,7 @@ def doc_rows():
             prefix = "" if heading[1] == "top" else heading[1] + "."
         row = re.match(r"\| `(\w+)` \|(.*)\|$", line)
         if row:
-            cells = [c.strip() for c in row[2].split(" | ")]
+            cells = [c.strip() for c in re.split(r"\s\|(?=\s)", row[2])]
             yield prefix + row[1], cells[-3], cells[-2], cells[-1]
 
 

@@ -372,6 +372,25 @@ START_TEST(half_written)
 }
 END_TEST
 
+START_TEST(zero_bytes)
+{
+	static char text[sizeof(example)];
+	char wanted[128];
+	struct tg_config *c;
+
+	for (size_t i = 0; i < sizeof(example) - 1; i++) {
+		memcpy(text, example, sizeof(text));
+		text[i] = '\0';
+		tg_config_report_free(&report);
+		ck_assert_int_eq(tg_config_parse("f", text, sizeof(text) - 1, &c, &report), -EINVAL);
+		snprintf(wanted, sizeof(wanted),
+			 "f: has a zero byte at offset %zu: is no text (half written?)", i);
+		ck_assert_str_eq(report.faults[0], wanted);
+	}
+	tg_config_report_free(&report);
+}
+END_TEST
+
 START_TEST(any_byte_may_be_wrong)
 {
 	static char text[sizeof(example)];
@@ -512,7 +531,7 @@ static Suite *suite(void)
 		  every_server_key_arrives, defaults_are_one, gate_default_is_by_protocol, notes);
 	UNIT_CASE(s, "refused", faults_say_what_is_allowed, all_faults_in_one_go,
 		  repeated_keys_have_a_place, sentences_stay_short_and_printable, faults_are_bounded,
-		  half_written, any_byte_may_be_wrong, too_many);
+		  half_written, zero_bytes, any_byte_may_be_wrong, too_many);
 	UNIT_CASE(s, "files", files, reload_or_restart);
 	return s;
 }

@@ -62,7 +62,7 @@ START_TEST(inserts_finds_removes)
 	ck_assert_ptr_eq(insert(t, &k, 18), f);
 	ck_assert_mem_eq(f->near, zero.near, sizeof(f->near));
 	ck_assert_mem_eq(f->far, zero.far, sizeof(f->far));
-	ck_assert_uint_eq(f->server | f->server_generation | f->estimator | f->spare, 0);
+	ck_assert_uint_eq(f->server | f->server_generation | f->estimator | f->tls, 0);
 	tg_flow_table_free(t);
 }
 END_TEST
@@ -481,13 +481,13 @@ START_TEST(walks_every_entry_once)
 	}
 	cursor = 0;
 	while ((f = tg_flow_next(t, &cursor)) != NULL) {
-		ck_assert_uint_eq(f->spare, 0);
-		f->spare = 1;
+		ck_assert_uint_eq(f->tls, 0);
+		f->tls = 1;
 	}
 	for (uint32_t i = 0; i < 700; i++) {
 		struct tg_key k = key_of(i, IPPROTO_TCP);
 
-		ck_assert_uint_eq(find(t, &k)->spare, 1);
+		ck_assert_uint_eq(find(t, &k)->tls, 1);
 	}
 	tg_flow_table_free(t);
 }

@@ -1,0 +1,562 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Frames are written out here byte by byte, the expected ones too, with a checksum that knows
+ * nothing of the library's.
+ */
+#include <rte_mbuf.h>
+
+#include "tg_encap.h"
+#include "unit.h"
+
+#define FRAME_MAX 2048
+
+struct frame {
+	uint8_t b[FRAME_MAX];
+	unsigned int len;
+};
+
+static void put(struct frame *f, const void *bytes, unsigned int n)
+{
+	ck_assert_uint_le(f->len + n, FRAME_MAX);
+	memcpy(f->b + f->len, bytes, n);
+	f->len += n;
+}
+
+static void put16(struct frame *f, unsigned int v)
+{
+	uint8_t b[2] = {(uint8_t)(v >> 8), (uint8_t)v};
+
+	put(f, b, 2);
+}
+
+/* RFC 1071, the slow way. */
+static unsigned int checksum(const uint8_t *b, unsigned int n)
+{
+	unsigned int sum = 0;
+
+	for (unsigned int i = 0; i < n; i += 2)
+		sum += b[i] << 8 | b[i + 1];
+	while (sum > 0xffff)
+		sum = (sum & 0xffff) + (sum >> 16);
+	return 0xffff - sum;
+}
+
+static void put_v4(struct frame *f, unsigned int tos, unsigned int len, unsigned int id, bool df,
+		   unsigned int ttl, unsigned int protocol, const uint8_t *src, const uint8_t *dst)
+{
+	unsigned int at = f->len, sum;
+
+	put16(f, 0x4500 | tos);
+	put16(f, len);
+	put16(f, id);
+	put16(f, df ? 0x4000 : 0);
+	put16(f, ttl << 8 | protocol);
+	put16(f, 0);
+	put(f, src, 4);
+	put(f, dst, 4);
+	sum = checksum(f->b + at, 20);
+	f->b[at + 10] = (uint8_t)(sum >> 8);
+	f->b[at + 11] = (uint8_t)sum;
+}
+
+static void put_v6(struct frame *f, unsigned int tos, unsigned int len, unsigned int hops,
+		   unsigned int next, const uint8_t *src, const uint8_t *dst)
+{
+	put16(f, 0x6000 | tos << 4);
+	put16(f, 0);
+	put16(f, len);
+	put16(f, next << 8 | hops);
+	put(f, src, 16);
+	put(f, dst, 16);
+}
+
+static const uint8_t src_mac[6] = {0x02, 0x11, 0x22, 0x33, 0x44, 0x55};
+static const uint8_t server_mac[6] = {0x06, 0xf1, 0xe2, 0xd3, 0xc4, 0xb5};
+static const uint8_t client4[4] = {203, 0, 113, 9}, vip4[4] = {198, 51, 100, 80};
+static const uint8_t client6[16] = {0x20, 0x01, 0x0d, 0xb8, [15] = 9};
+static const uint8_t vip6[16] = {0x20, 0x01, 0x0d, 0xb8, 1, [15] = 0x80};
+
+/* What a client sends. */
+struct inner {
+	bool v6, df;
+	unsigned int tags, tos, ttl, payload, padding, cut; /* cut: bytes missing at the end */
+};
+
+static void put_inner_ip(struct frame *f, const struct inner *in, unsigned int ttl)
+{
+	static const uint8_t pattern[] = {0xc0, 0xff, 0xee, 0x11, 0x7e};
+
+	if (in->v6)
+		put_v6(f, in->tos, in->payload, ttl, 17, client6, vip6);
+	else
+		put_v4(f, in->tos, 20 + in->payload, 0xbeef, in->df, ttl, 17, client4, vip4);
+	for (unsigned int i = 0; i < in->payload; i++)
+		put(f, &pattern[i % sizeof(pattern)], 1);
+}
+
+static unsigned int inner_len(const struct inner *in)
+{
+	return (in->v6 ? 40 : 20) + in->payload;
+}
+
+static const uint8_t tag_bytes[8] = {0x88, 0xa8, 0xa0, 0x64, 0x81, 0x00, 0x30, 0x07};
+
+static void put_inner_tags(struct frame *f, unsigned int tags)
+{
+	put(f, tag_bytes + (tags == 1 ? 4 : 0), 4 * tags);
+}
+
+/* The frame as it comes, and what parse says of it. */
+static void arrives(struct frame *f, const struct inner *in, struct tg_pkt *p)
+{
+	static const uint8_t macs[12] = {0x02, 0xaa, 0xaa, 0xaa, 0xaa, 0xaa,
+					 0x02, 0xbb, 0xbb, 0xbb, 0xbb, 0xbb};
+	static const uint8_t zeros[64];
+
+	f->len = 0;
+	put(f, macs, 12);
+	put_inner_tags(f, in->tags);
+	put16(f, in->v6 ? 0x86dd : 0x0800);
+	memset(p, 0, sizeof(*p));
+	p->l3_off = (uint8_t)f->len;
+	p->l4_off = (uint8_t)(f->len + (in->v6 ? 40 : 20));
+	p->ip_len = (uint16_t)inner_len(in);
+	p->ttl = (uint8_t)in->ttl;
+	if (in->tags > 0)
+		p->vlan = in->tags == 1 ? 0x3007 : 0xa064;
+	p->flags = (uint16_t)((in->v6 ? TG_PKT_V6 : 0) | (in->tags > 0 ? TG_PKT_VLAN : 0) |
+			      (in->cut > 0 ? TG_PKT_CUT : 0));
+	put_inner_ip(f, in, in->ttl);
+	put(f, zeros, in->padding);
+	f->len -= in->cut;
+}
+
+static const uint8_t local4[4] = {10, 0, 0, 1}, remote4[4] = {10, 0, 0, 77};
+static const uint8_t local6[16] = {0xfd, [15] = 1}, remote6[16] = {0xfd, [15] = 0x77};
+static uint64_t server_word;
+
+enum kind { L2, IPIP4, IPIP6 };
+
+static struct tg_route route(enum kind kind, uint16_t vlan, bool decrement)
+{
+	struct tg_route r = {
+		.mac = &server_word,
+		.out_port = 3,
+		.mtu = 1500,
+		.vlan = vlan,
+		.forward = kind == L2 ? TG_FORWARD_L2 : TG_FORWARD_IPIP,
+		.decrement_ttl = decrement,
+	};
+	uint32_t be;
+
+	server_word = tg_mac_word(server_mac);
+	memcpy(r.src_mac, src_mac, 6);
+	if (kind == IPIP6) {
+		memcpy(r.local.b, local6, 16);
+		memcpy(r.remote.b, remote6, 16);
+	} else {
+		memcpy(&be, local4, 4);
+		r.local = tg_addr_from_v4(be);
+		memcpy(&be, remote4, 4);
+		r.remote = tg_addr_from_v4(be);
+	}
+	return r;
+}
+
+/* The frame as it must leave. */
+static void leaves(struct frame *f, const struct inner *in, enum kind kind, unsigned int vlan,
+		   bool decrement, unsigned int id)
+{
+	static const unsigned int priority[] = {0, 0x3000, 0xa000};
+	static const uint8_t zeros[64];
+	bool v4 = kind == IPIP4 || (kind == L2 && !in->v6);
+
+	f->len = 0;
+	put(f, server_mac, 6);
+	put(f, src_mac, 6);
+	if (vlan != 0) {
+		put16(f, 0x8100);
+		put16(f, priority[in->tags] | vlan);
+	} else {
+		put_inner_tags(f, in->tags);
+	}
+	put16(f, v4 ? 0x0800 : 0x86dd);
+	if (kind == IPIP4)
+		put_v4(f, in->tos, 20 + inner_len(in), in->v6 || in->df ? 0 : id, in->v6 || in->df,
+		       64, in->v6 ? 41 : 4, local4, remote4);
+	else if (kind == IPIP6)
+		put_v6(f, in->tos, inner_len(in), 64, in->v6 ? 41 : 4, local6, remote6);
+	put_inner_ip(f, in, in->ttl - decrement);
+	if (kind == L2)
+		put(f, zeros, in->padding);
+	f->len -= in->cut;
+}
+
+static struct rte_mempool *pool; /* buffers of 128 + 2048 bytes */
+
+static void make_pool(void)
+{
+	char name[32];
+
+	/* a name of its own: what a failed test leaves behind is in nobody's way */
+	snprintf(name, sizeof(name), "encap-%d", (int)getpid());
+	pool = rte_pktmbuf_pool_create(name, 63, 0, 0, RTE_PKTMBUF_HEADROOM + FRAME_MAX, 0);
+	ck_assert_ptr_nonnull(pool);
+}
+
+static void free_pool(void)
+{
+	ck_assert_uint_eq(rte_mempool_in_use_count(pool), 0);
+	rte_mempool_free(pool);
+}
+
+static struct rte_mbuf *mbuf_of(const void *bytes, unsigned int len)
+{
+	struct rte_mbuf *m = rte_pktmbuf_alloc(pool);
+
+	ck_assert_ptr_nonnull(m);
+	memcpy(rte_pktmbuf_append(m, (uint16_t)len), bytes, len);
+	return m;
+}
+
+static void check_frame(const struct rte_mbuf *m, const struct frame *want)
+{
+	ck_assert_uint_eq(m->pkt_len, want->len);
+	ck_assert_uint_eq(m->data_len, want->len);
+	ck_assert_mem_eq(rte_pktmbuf_mtod(m, uint8_t *), want->b, want->len);
+}
+
+static void one(const struct inner *in, enum kind kind, uint16_t vlan, bool decrement)
+{
+	struct tg_route r = route(kind, vlan, decrement);
+	uint16_t id = 0xffff;
+	struct frame f, want;
+	struct rte_mbuf *m;
+	struct tg_pkt p;
+
+	arrives(&f, in, &p);
+	m = mbuf_of(f.b, f.len);
+	ck_assert_int_eq(tg_encap(&r, m, &p, &id), TG_DROP_NONE);
+	leaves(&want, in, kind, vlan, decrement, 0xffff);
+	check_frame(m, &want);
+	ck_assert_uint_eq(id, kind == IPIP4 && !in->v6 && !in->df ? 0 : 0xffff);
+	rte_pktmbuf_free(m);
+}
+
+/* All four family combinations, link layers, padding, tags kept, replaced, inserted, two to one. */
+START_TEST(every_combination)
+{
+	static const unsigned int tos[] = {0, 0x01, 0x02, 0x03, 0xb8, 0xff}; /* ECN, DSCP */
+
+	for (unsigned int x = 0; x < 3 * 3 * 3 * 2 * 2 * 2; x++) {
+		struct inner in = {
+			.v6 = x % 3 == 2,
+			.df = x % 3 == 1,
+			.tags = x / 3 % 3,
+			.tos = tos[x % 6],
+			.ttl = 2 + x % 254,
+			.payload = 9,
+			.padding = x / 27 % 2 ? 17 : 0,
+		};
+
+		one(&in, (enum kind)(x / 9 % 3), x / 54 % 2 ? 300 : 0, x / 108 % 2);
+		in.payload = 1300;
+		in.padding = 0;
+		in.cut = x / 27 % 2 ? 1300 : 0; /* a capture that has the headers only */
+		one(&in, (enum kind)(x / 9 % 3), x / 54 % 2 ? 4094 : 0, x / 108 % 2);
+	}
+}
+END_TEST
+
+/* RFC 1624: the checksum stays right for every value it can have, 0x0000 and 0xffff included. */
+START_TEST(checksum_is_kept)
+{
+	struct tg_route r = route(L2, 0, true);
+	struct inner in = {.ttl = 64, .payload = 8};
+	struct frame f;
+	struct tg_pkt p;
+	struct rte_mbuf *m;
+	uint8_t *ip, ttl = 0;
+	bool zero_after = false, zero_before = false;
+	uint16_t id = 0;
+
+	arrives(&f, &in, &p);
+	m = mbuf_of(f.b, f.len);
+	ip = rte_pktmbuf_mtod_offset(m, uint8_t *, 14);
+	for (unsigned int i = 0; i <= 0xffff; i++) {
+		unsigned int sum;
+
+		ip[4] = (uint8_t)(i >> 8); /* identification: every sum comes by */
+		ip[5] = (uint8_t)i;
+		ip[8] = ttl = ttl <= 2 ? 255 : ttl - 1;
+		p.ttl = ttl;
+		ip[10] = ip[11] = 0;
+		sum = checksum(ip, 20);
+		zero_before |= sum == 0;
+		/* all ones and all zeros both say zero to a receiver */
+		if (sum == 0 && i % 2)
+			sum = 0xffff;
+		ip[10] = (uint8_t)(sum >> 8);
+		ip[11] = (uint8_t)sum;
+		if (tg_encap(&r, m, &p, &id) != TG_DROP_NONE || ip[8] != ttl - 1 ||
+		    checksum(ip, 20) != 0)
+			ck_abort_msg("identification %u: checksum is wrong", i);
+		zero_after |= ip[10] == 0 && ip[11] == 0;
+		if (ip[10] == 0xff && ip[11] == 0xff)
+			ck_abort_msg("all ones, which no sum of a header is");
+	}
+	ck_assert(zero_before);
+	ck_assert(zero_after);
+	rte_pktmbuf_free(m);
+}
+END_TEST
+
+/* The first example of RFC 1624 section 4 is one where the older equation fails; as a TTL: a
+ * header whose checksum becomes 0x0000, not 0xffff. */
+START_TEST(checksum_that_becomes_zero)
+{
+	struct tg_route r = route(L2, 0, true);
+	struct inner in = {.ttl = 10, .payload = 8};
+	struct frame f;
+	struct tg_pkt p;
+	struct rte_mbuf *m;
+	uint8_t *ip;
+	uint16_t id = 0;
+
+	arrives(&f, &in, &p);
+	m = mbuf_of(f.b, f.len);
+	ip = rte_pktmbuf_mtod_offset(m, uint8_t *, 14);
+	ip[10] = 0xfe; /* ~0xfeff = 0x0100 is the sum of the other words; less 0x0100 is -0 */
+	ip[11] = 0xff;
+	ck_assert_int_eq(tg_encap(&r, m, &p, &id), TG_DROP_NONE);
+	ck_assert_uint_eq(ip[10], 0);
+	ck_assert_uint_eq(ip[11], 0);
+	rte_pktmbuf_free(m);
+}
+END_TEST
+
+/* Refused with that reason, and not a byte of it changed. */
+static void refused(const struct tg_route *r, const struct inner *in, unsigned int headroom,
+		    enum tg_reason why)
+{
+	struct rte_mbuf *m, before;
+	struct frame f;
+	struct tg_pkt p;
+	uint16_t id = 5;
+
+	arrives(&f, in, &p);
+	m = mbuf_of(f.b, f.len);
+	m->data_off = (uint16_t)headroom;
+	memcpy(rte_pktmbuf_mtod(m, uint8_t *), f.b, f.len);
+	before = *m;
+	ck_assert_int_eq(tg_encap(r, m, &p, &id), why);
+	ck_assert_mem_eq(m, &before, sizeof(before));
+	ck_assert_mem_eq(rte_pktmbuf_mtod(m, uint8_t *), f.b, f.len);
+	ck_assert_uint_eq(id, 5);
+	rte_pktmbuf_free(m);
+}
+
+START_TEST(no_route)
+{
+	struct inner in = {.ttl = 64, .payload = 50};
+	struct tg_route r = route(IPIP4, 0, true);
+
+	server_word &= ~TG_MAC_VALID;
+	refused(&r, &in, 128, TG_DROP_NO_ROUTE);
+	r.mac = NULL;
+	refused(&r, &in, 128, TG_DROP_NO_ROUTE);
+}
+END_TEST
+
+START_TEST(ttl_expired)
+{
+	for (unsigned int x = 0; x < 6; x++) {
+		struct inner in = {.v6 = x % 2, .ttl = 1, .payload = 50};
+		struct tg_route r = route((enum kind)(x / 2), 0, true);
+
+		refused(&r, &in, 128, TG_DROP_TTL);
+		in.ttl = 0;
+		refused(&r, &in, 128, TG_DROP_TTL);
+		one(&in, (enum kind)(x / 2), 0, false); /* a bridge does not count hops */
+		in.ttl = 2;
+		one(&in, (enum kind)(x / 2), 0, true);
+	}
+}
+END_TEST
+
+START_TEST(too_big)
+{
+	static const unsigned int overhead[] = {0, 20, 40};
+
+	for (unsigned int x = 0; x < 6; x++) {
+		struct inner in = {.v6 = x % 2, .ttl = 9};
+		enum kind kind = (enum kind)(x / 2);
+		struct tg_route r = route(kind, 0, true);
+
+		ck_assert_uint_eq(tg_encap_overhead(&r), overhead[kind]);
+		in.payload = 1500 - overhead[kind] - (in.v6 ? 40 : 20);
+		in.padding = 4; /* a trailer does not count */
+		one(&in, kind, 17, true);
+		in.payload++;
+		refused(&r, &in, 128, TG_DROP_TOO_BIG);
+	}
+}
+END_TEST
+
+/* Lengths near 2^16 do not wrap. */
+START_TEST(longest_packets)
+{
+	struct inner in = {.ttl = 9, .payload = 100, .cut = 50};
+	struct tg_route r = route(IPIP4, 0, false);
+	uint16_t id = 0;
+	struct frame f;
+	struct tg_pkt p;
+	struct rte_mbuf *m;
+
+	r.mtu = 65535;
+	arrives(&f, &in, &p);
+	m = mbuf_of(f.b, f.len);
+	p.ip_len = 65516;
+	ck_assert_int_eq(tg_encap(&r, m, &p, &id), TG_DROP_TOO_BIG);
+	p.ip_len = 65515;
+	ck_assert_int_eq(tg_encap(&r, m, &p, &id), TG_DROP_NONE);
+	ck_assert_uint_eq(rte_pktmbuf_mtod(m, uint8_t *)[16], 0xff);
+	ck_assert_uint_eq(rte_pktmbuf_mtod(m, uint8_t *)[17], 0xff);
+	ck_assert_uint_eq(checksum(rte_pktmbuf_mtod(m, uint8_t *) + 14, 20), 0);
+	ck_assert_uint_eq(m->pkt_len, f.len + 20);
+	rte_pktmbuf_free(m);
+}
+END_TEST
+
+START_TEST(headroom)
+{
+	struct inner in = {.ttl = 9, .payload = 50};
+	struct tg_route r4 = route(IPIP4, 0, false), r6 = route(IPIP6, 0, false);
+	struct tg_route tag = route(L2, 5, false), both = route(IPIP6, 5, false);
+
+	refused(&r4, &in, 19, TG_DROP_TOO_BIG);
+	refused(&r6, &in, 39, TG_DROP_TOO_BIG);
+	refused(&tag, &in, 3, TG_DROP_TOO_BIG);
+	refused(&both, &in, 43, TG_DROP_TOO_BIG);
+	in.tags = 1; /* its place is there already */
+	refused(&both, &in, 39, TG_DROP_TOO_BIG);
+}
+END_TEST
+
+/* 700 bytes of IP and a trailer of 500 over four buffers: the last two go back to their pool. */
+START_TEST(trailer_over_buffers)
+{
+	static const unsigned int parts[] = {300, 420, 250, 244};
+	struct inner in = {.ttl = 9, .payload = 680};
+	struct tg_route r = route(IPIP4, 0, false);
+	struct rte_mbuf *m = NULL;
+	struct frame f, want;
+	struct tg_pkt p;
+	uint16_t id = 7;
+	unsigned int at = 0;
+	static const uint8_t trailer[500];
+
+	arrives(&f, &in, &p);
+	put(&f, trailer, 500);
+	for (unsigned int i = 0; i < 4; at += parts[i++]) {
+		struct rte_mbuf *part = mbuf_of(f.b + at, parts[i]);
+
+		if (m == NULL)
+			m = part;
+		else
+			ck_assert_int_eq(rte_pktmbuf_chain(m, part), 0);
+	}
+	ck_assert_uint_eq(at, f.len);
+	ck_assert_int_eq(tg_encap(&r, m, &p, &id), TG_DROP_NONE);
+	ck_assert_uint_eq(rte_mempool_in_use_count(pool), 2);
+	ck_assert_uint_eq(m->nb_segs, 2);
+	ck_assert_uint_eq(m->pkt_len, 14 + 20 + 700);
+	ck_assert_uint_eq(m->data_len, 320);
+	ck_assert_uint_eq(m->next->data_len, 414);
+	leaves(&want, &in, IPIP4, 0, false, 7);
+	ck_assert_mem_eq(rte_pktmbuf_mtod(m, uint8_t *), want.b, 320);
+	ck_assert_mem_eq(rte_pktmbuf_mtod(m->next, uint8_t *), want.b + 320, 414);
+	rte_pktmbuf_free(m);
+}
+END_TEST
+
+START_TEST(burst)
+{
+	static struct tg_burst b;
+	struct tg_route routes[3] = {route(L2, 0, true), route(IPIP4, 0, true),
+				     route(IPIP6, 9, false)};
+	static const enum kind kinds[] = {L2, IPIP4, IPIP6};
+	struct inner in[TG_BURST_MAX];
+	uint16_t id = 100, id_want = 100;
+	struct frame f, want;
+
+	routes[1].out_port = 1;
+	b.n = TG_BURST_MAX;
+	for (unsigned int i = 0; i < b.n; i++) {
+		in[i] = (struct inner){.ttl = i == 4 ? 1 : 30 + i,
+				       .payload = 10 + i,
+				       .tags = i % 3};
+		arrives(&f, &in[i], &b.pkt[i]);
+		b.mbuf[i] = mbuf_of(f.b, f.len);
+		b.server[i] = (uint16_t)(i % 3);
+		b.verdict[i] = TG_FORWARD;
+		b.out_port[i] = 77;
+	}
+	b.verdict[7] = TG_REPLY;
+	b.server[7] = TG_NO_SERVER;
+	tg_drop(&b, 8, TG_DROP_NO_SERVER);
+	b.server[8] = TG_NO_SERVER;
+	tg_encap_burst(routes, &b, &id);
+	for (unsigned int i = 0; i < b.n; i++) {
+		if (i == 7 || i == 8 || i == 4) {
+			ck_assert_uint_eq(b.out_port[i], 77);
+			arrives(&want, &in[i], &b.pkt[i]);
+		} else {
+			ck_assert_uint_eq(b.out_port[i], i % 3 == 1 ? 1 : 3);
+			leaves(&want, &in[i], kinds[i % 3], i % 3 == 2 ? 9 : 0, i % 3 != 2,
+			       i % 3 == 1 ? id_want++ : 0);
+		}
+		check_frame(b.mbuf[i], &want);
+		rte_pktmbuf_free(b.mbuf[i]);
+	}
+	ck_assert_uint_eq(b.verdict[4], TG_DROP);
+	ck_assert_uint_eq(b.reason[4], TG_DROP_TTL);
+	ck_assert_uint_eq(b.reason[8], TG_DROP_NO_SERVER);
+	ck_assert_uint_eq(id, id_want);
+}
+END_TEST
+
+START_TEST(names)
+{
+	ck_assert_str_eq(tg_forward_name(TG_FORWARD_L2), "l2");
+	ck_assert_str_eq(tg_forward_name(TG_FORWARD_IPIP), "ipip");
+	ck_assert_ptr_null(tg_forward_name(TG_FORWARD_COUNT));
+	ck_assert_uint_eq(tg_mac_word(server_mac), UINT64_C(0x1b5c4d3e2f106));
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	const TTest *const tests[] = {every_combination,
+				      checksum_is_kept,
+				      checksum_that_becomes_zero,
+				      no_route,
+				      ttl_expired,
+				      too_big,
+				      longest_packets,
+				      headroom,
+				      trailer_over_buffers,
+				      burst,
+				      names};
+	Suite *s = suite_create("encap");
+	TCase *tc = tcase_create("frames");
+
+	tcase_set_timeout(tc, UNIT_TIMEOUT_S);
+	tcase_add_checked_fixture(tc, make_pool, free_pool);
+	for (unsigned int i = 0; i < sizeof(tests) / sizeof(tests[0]); i++)
+		tcase_add_test(tc, tests[i]);
+	suite_add_tcase(s, tc);
+	return s;
+}
+
+UNIT_MAIN_EAL(suite)
