@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Ids outlive configurations; a server that goes away is recognised by its generation. */
+#include "registry.h"
+#include "unit.h"
+
+static struct tg_registry *registry;
+static uint16_t service_id[8], server_id[32];
+
+static void set_up(void)
+{
+	const int node = -1;
+
+	ck_assert_int_eq(tg_registry_create(1, &node, &registry), 0);
+}
+
+static void tear_down(void)
+{
+	tg_registry_free(registry);
+}
+
+/* "web:a=1,b=2" : service web with server a at 10.0.0.1 and b at 10.0.0.2; states by suffix. */
+static struct tg_config *config(const char *service, const char *servers)
+{
+	struct tg_config *c = tg_config_new();
+	struct tg_config_service *v = tg_config_add_service(c);
+
+	snprintf(v->name, sizeof(v->name), "%s", service);
+	for (; *servers != '\0'; servers += 2) {
+		struct tg_config_server *s = tg_config_add_server(v);
+		char text[32];
+
+		snprintf(s->name, sizeof(s->name), "%c", servers[0]);
+		snprintf(text, sizeof(text), "10.0.0.%c", servers[0] - 'a' + '1');
+		ck_assert_int_eq(tg_addr_parse(text, &s->address), 0);
+		s->state = servers[1] == '+' ? TG_SERVER_UP : servers[1] == '~' ? TG_SERVER_DRAIN : TG_SERVER_DOWN;
+	}
+	return c;
+}
+
+static void assign(const char *service, const char *servers)
+{
+	struct tg_config *c = config(service, servers);
+
+	ck_assert_int_eq(tg_registry_assign(registry, c, service_id, server_id), 0);
+	tg_config_free(c);
+}
+
+START_TEST(same_name_same_id)
+{
+	uint16_t b, service;
+
+	assign("web", "a+b+c+");
+	b = server_id[1];
+	service = service_id[0];
+	assign("web", "c+b+");
+	ck_assert_uint_eq(server_id[1], b);
+	ck_assert_uint_eq(service_id[0], service);
+	ck_assert_uint_eq(registry->server[b].generation, 0);
+}
+END_TEST
+
+START_TEST(gone_means_a_new_generation)
+{
+	uint16_t a;
+
+	assign("web", "a+b+");
+	a = server_id[0];
+	assign("web", "b+");
+	ck_assert(!registry->server[a].used);
+	ck_assert_uint_eq(registry->server[a].generation, 1);
+	assign("web", "b+d+"); /* d gets the free id, and a's flows are not d's */
+	ck_assert_uint_eq(server_id[1], a);
+	ck_assert_uint_eq(registry->server[a].generation, 1);
+}
+END_TEST
+
+START_TEST(drain_keeps_flows_and_down_does_not)
+{
+	uint16_t a;
+
+	assign("web", "a+b+");
+	a = server_id[0];
+	assign("web", "a~b+");
+	ck_assert_uint_eq(registry->server[a].generation, 0);
+	assign("web", "a-b+");
+	ck_assert_uint_eq(registry->server[a].generation, 1);
+	assign("web", "a-b+");
+	ck_assert_uint_eq(registry->server[a].generation, 1);
+	assign("web", "a+b+");
+	ck_assert_uint_eq(registry->server[a].generation, 1);
+}
+END_TEST
+
+START_TEST(statistics_stay_and_start_again)
+{
+	uint16_t a;
+
+	assign("web", "a+b+");
+	a = server_id[0];
+	registry->server[a].stats[0]->flows = 7;
+	assign("web", "a+");
+	ck_assert_uint_eq(registry->server[a].stats[0]->flows, 7);
+	assign("web", "e+"); /* the free id is given away */
+	ck_assert_uint_eq(server_id[0], a);
+	ck_assert_uint_eq(registry->server[a].stats[0]->flows, 0);
+}
+END_TEST
+
+START_TEST(another_service_another_server)
+{
+	uint16_t a;
+
+	assign("web", "a+");
+	a = server_id[0];
+	assign("api", "a+"); /* web is gone, so its id is free: given away with a new generation */
+	ck_assert_uint_eq(server_id[0], a);
+	ck_assert_uint_eq(registry->server[a].generation, 1);
+	ck_assert_uint_eq(registry->n_servers, 1);
+}
+END_TEST
+
+START_TEST(ids_do_not_run_out)
+{
+	for (unsigned int i = 0; i < 3 * TG_SERVERS_MAX; i++)
+		assign("web", i % 2 != 0 ? "a+b+" : "c+d+");
+	ck_assert_uint_le(registry->n_servers, 4);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *s = suite_create("registry");
+	TCase *tc = tcase_create("ids");
+
+	tcase_add_checked_fixture(tc, set_up, tear_down);
+	tcase_add_test(tc, same_name_same_id);
+	tcase_add_test(tc, gone_means_a_new_generation);
+	tcase_add_test(tc, drain_keeps_flows_and_down_does_not);
+	tcase_add_test(tc, statistics_stay_and_start_again);
+	tcase_add_test(tc, another_service_another_server);
+	tcase_add_test(tc, ids_do_not_run_out);
+	suite_add_tcase(s, tc);
+	return s;
+}
+
+UNIT_MAIN_EAL(suite)
