@@ -55,8 +55,9 @@ static int remove_stale(const struct sockaddr_un *a, char *err, size_t err_len)
 			 "another tidegate listens on %s: stop it, or set another control.socket",
 			 path);
 	else if (rc < 0)
-		snprintf(err, err_len, "%s belongs to somebody else: %s; set another control.socket",
-			 path, strerror(-rc));
+		snprintf(err, err_len,
+			 "%s belongs to somebody else: %s; set another control.socket", path,
+			 strerror(-rc));
 	else if (unlink(path) < 0)
 		rc = -errno;
 	return rc;
@@ -85,13 +86,15 @@ static int set_owner(const char *path, uint32_t mode, const char *group, char *e
 		if (g == NULL) {
 			snprintf(err, err_len,
 				 "control.group: there is no group \"%s\": groupadd --system %s, or "
-				 "set another one", group, group);
+				 "set another one",
+				 group, group);
 			return -ENOENT;
 		}
 		if (chown(path, (uid_t)-1, g->gr_gid) < 0) {
 			snprintf(err, err_len,
 				 "control.group: %s cannot be given to group \"%s\": %s; start as "
-				 "root or as a member", path, group, strerror(errno));
+				 "root or as a member",
+				 path, group, strerror(errno));
 			return -errno;
 		}
 	}
@@ -136,7 +139,8 @@ fail:
 	if (err[0] == '\0')
 		snprintf(err, err_len,
 			 "control socket %s cannot be made: %s; is its folder there and yours to "
-			 "write? Else set another control.socket", path, strerror(-rc));
+			 "write? Else set another control.socket",
+			 path, strerror(-rc));
 	return rc;
 }
 

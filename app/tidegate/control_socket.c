@@ -15,9 +15,9 @@
 #define ERROR_MAX 4096 /* a reload that failed has many sentences */
 
 struct client {
-	int fd; /* -1: place is free */
-	bool ended;  /* sends no more */
-	bool leaving; /* to be closed once its reply is sent */
+	int fd;          /* -1: place is free */
+	bool ended;      /* sends no more */
+	bool leaving;    /* to be closed once its reply is sent */
 	uint64_t active; /* step of the last sign of life */
 	char in[TG_CONTROL_LINE_MAX + 1];
 	size_t n_in;
@@ -156,20 +156,24 @@ static json_t *run(struct tg_control_socket *s, const json_t *request)
 
 	if (!json_is_integer(version) || json_integer_value(version) != TG_CONTROL_VERSION) {
 		snprintf(err, sizeof(err),
-			 "this tidegate (" TG_VERSION ") speaks version %d of the control protocol, "
+			 "this tidegate (" TG_VERSION
+			 ") speaks version %d of the control protocol, "
 			 "the request does not: use the tidegatectl of the same release",
 			 TG_CONTROL_VERSION);
 		return refusal(err);
 	}
 	if (command == NULL || n < 0) {
-		snprintf(err, sizeof(err), "a request has \"command\", a text, and \"arguments\", a "
-			 "list of at most %d texts", TG_CONTROL_ARGUMENTS_MAX);
+		snprintf(err, sizeof(err),
+			 "a request has \"command\", a text, and \"arguments\", a "
+			 "list of at most %d texts",
+			 TG_CONTROL_ARGUMENTS_MAX);
 		return refusal(err);
 	}
 	result = s->handler(s->ctx, command, args, n, err, sizeof(err));
 	if (result == NULL)
 		return refusal(err[0] != '\0' ? err : "the command failed");
-	return json_pack("{s:i, s:b, s:o}", "version", TG_CONTROL_VERSION, "ok", 1, "result", result);
+	return json_pack("{s:i, s:b, s:o}", "version", TG_CONTROL_VERSION, "ok", 1, "result",
+			 result);
 }
 
 static void handle(struct tg_control_socket *s, struct client *c, size_t len)

@@ -19,9 +19,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TG_CONTROL_VERSION 1
-#define TG_CONTROL_CLIENTS_MAX 16
-#define TG_CONTROL_LINE_MAX 4096 /* of a request, without its newline */
+#define TG_CONTROL_VERSION       1
+#define TG_CONTROL_CLIENTS_MAX   16
+#define TG_CONTROL_LINE_MAX      4096 /* of a request, without its newline */
 #define TG_CONTROL_ARGUMENTS_MAX 8
 
 struct tg_control_socket;

@@ -136,7 +136,8 @@ static ssize_t receive_some(struct exchange *x, char *text, size_t len, size_t r
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return 0;
 	if (n <= 0)
-		snprintf(x->err, x->err_len, "tidegate closed the connection without a whole answer");
+		snprintf(x->err, x->err_len,
+			 "tidegate closed the connection without a whole answer");
 	return n <= 0 ? -1 : n;
 }
 
@@ -225,7 +226,7 @@ static json_t *exchange(struct exchange *x, const char *text, size_t len)
 }
 
 json_t *tg_ctl_ask(const struct tg_ctl_target *t, const char *command, char *const *args, int n,
-		  char *err, size_t err_len)
+		   char *err, size_t err_len)
 {
 	struct exchange x = {
 		.target = t,

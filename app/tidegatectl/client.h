@@ -20,6 +20,6 @@ struct tg_ctl_target {
 /* The result, which the caller frees; or NULL and what is wrong, with the remedy, in err (a failed
  * reload has several lines). */
 json_t *tg_ctl_ask(const struct tg_ctl_target *t, const char *command, char *const *args, int n,
-		  char *err, size_t err_len);
+		   char *err, size_t err_len);
 
 #endif

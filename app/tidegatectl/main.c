@@ -10,10 +10,10 @@
 #include "print.h"
 #include "top.h"
 
-#define EXIT_USAGE 2
-#define SOCKET_DEFAULT "/run/tidegate/control.sock"
+#define EXIT_USAGE        2
+#define SOCKET_DEFAULT    "/run/tidegate/control.sock"
 #define TIMEOUT_DEFAULT_S 5
-#define TIMEOUT_MAX_S 86400
+#define TIMEOUT_MAX_S     86400
 
 struct command {
 	const char *name; /* noun and verb, as on the wire */
@@ -30,7 +30,8 @@ static const struct command commands[] = {
 	{"server disable", "SERVICE SERVER", 2, 2, "no packets; its flows move to other servers"},
 	{"config show", "", 0, 0, "which configuration is in force"},
 	{"config reload", "", 0, 0, "read the file again, apply what differs"},
-	{"flow explain", "PROTOCOL,SRC,SPORT,DST,DPORT", 1, 1, "which server and why, or which drop"},
+	{"flow explain", "PROTOCOL,SRC,SPORT,DST,DPORT", 1, 1,
+	 "which server and why, or which drop"},
 	{"neighbour list", "", 0, 0, "next hops and their link addresses"},
 	{"port list", "", 0, 0, "ports and their counters"},
 	{"stats show", "", 0, 0, "the report: packets, latency, drops, gate"},

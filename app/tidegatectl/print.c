@@ -5,7 +5,7 @@
 #include <string.h>
 
 #define CELL_MAX 256
-#define KEY_MAX 128
+#define KEY_MAX  128
 
 static void print_value(FILE *out, const char *title, json_t *v);
 
@@ -45,8 +45,11 @@ static void show_time(double ns, char out[CELL_MAX])
 
 	for (; u < 3 && ns >= 999.5; u++)
 		ns /= 1000;
-	snprintf(out, CELL_MAX, "%.*f %s", u == 0 || ns >= 99.95 ? 0 : ns >= 9.995 ? 1 : 2, ns,
-		 units[u]);
+	snprintf(out, CELL_MAX, "%.*f %s",
+		 u == 0 || ns >= 99.95 ? 0
+		 : ns >= 9.995         ? 1
+				       : 2,
+		 ns, units[u]);
 }
 
 /* A terminal obeys control characters: none gets through. */
@@ -71,7 +74,8 @@ static void show_list(const json_t *list, char out[CELL_MAX])
 		if (json_is_string(v))
 			show_text(json_string_value(v), item);
 		else
-			item[json_dumpb(v, item, sizeof(item) - 1, JSON_ENCODE_ANY) % sizeof(item)] = '\0';
+			item[json_dumpb(v, item, sizeof(item) - 1, JSON_ENCODE_ANY) % sizeof(item)] =
+				'\0';
 		n += (size_t)snprintf(out + n, CELL_MAX - n, "%s%s", i > 0 ? "," : "", item);
 		if (n >= CELL_MAX)
 			return;
@@ -196,7 +200,8 @@ static void print_tables_of(FILE *out, const char *owner, json_t *object)
 	json_object_foreach(object, key, v) {
 		char title[CELL_MAX];
 
-		snprintf(title, sizeof(title), "%.100s%s%.100s", owner, owner[0] != '\0' ? ", " : "", key);
+		snprintf(title, sizeof(title), "%.100s%s%.100s", owner,
+			 owner[0] != '\0' ? ", " : "", key);
 		if (json_is_object(v))
 			print_tables_of(out, title, v);
 		else if (is_table(v))
@@ -237,7 +242,8 @@ static void print_value(FILE *out, const char *title, json_t *v)
 		char owner[CELL_MAX], name[CELL_MAX];
 
 		show_cell("name", json_object_get(row, "name"), name);
-		snprintf(owner, sizeof(owner), "%.100s%s%.100s", title, title[0] != '\0' ? " " : "", name);
+		snprintf(owner, sizeof(owner), "%.100s%s%.100s", title, title[0] != '\0' ? " " : "",
+			 name);
 		print_tables_of(out, owner, row);
 	}
 }
@@ -253,6 +259,7 @@ void tg_ctl_print(FILE *out, json_t *answer)
 		print_value(out, "", answer);
 	} else {
 		show_cell("", answer, text);
-		fprintf(out, "%s\n", json_is_array(answer) && json_array_size(answer) == 0 ? "none" : text);
+		fprintf(out, "%s\n",
+			json_is_array(answer) && json_array_size(answer) == 0 ? "none" : text);
 	}
 }

@@ -15,7 +15,7 @@
 #include "print.h"
 
 #define ROWS_UNKNOWN 50
-#define CLEAR "\033[H\033[J"
+#define CLEAR        "\033[H\033[J"
 
 static volatile sig_atomic_t stop;
 
@@ -39,10 +39,12 @@ static json_t *rates(json_t *now, const json_t *before, double seconds)
 	const char *key;
 
 	json_object_foreach(now, key, v) {
-		double more = json_number_value(v) - json_number_value(json_object_get(before, key));
+		double more = json_number_value(v) -
+			      json_number_value(json_object_get(before, key));
 
 		if (before != NULL && json_is_integer(v))
-			json_object_set_new(out, key, json_integer((json_int_t)(more / seconds + 0.5)));
+			json_object_set_new(out, key,
+					    json_integer((json_int_t)(more / seconds + 0.5)));
 	}
 	return out;
 }

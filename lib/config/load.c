@@ -43,7 +43,8 @@ static const char *unfit(int fd, size_t *size)
 	return NULL;
 }
 
-static int load_fd(const char *path, int fd, struct tg_config **out, struct tg_config_report *report)
+static int load_fd(const char *path, int fd, struct tg_config **out,
+		   struct tg_config_report *report)
 {
 	const char *why;
 	size_t size = 0, len;

@@ -22,8 +22,8 @@ static void unknown_key(struct tg_reader *r, const struct tg_config_key *keys, u
 	size_t len = 0, mark = tg_path_push_member(r, name);
 
 	for (unsigned int i = 0; i < n && len < sizeof(known); i++)
-		len += (size_t)snprintf(known + len, sizeof(known) - len, "%s%s",
-					i > 0 ? ", " : "", keys[i].name);
+		len += (size_t)snprintf(known + len, sizeof(known) - len, "%s%s", i > 0 ? ", " : "",
+					keys[i].name);
 	tg_fault(r, "is no key of this place; allowed: %s", known);
 	tg_path_pop(r, mark);
 }

@@ -1,20 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From text to a configuration: the parser, the top of the file, and what is said at the end. */
-#include <errno.h>
+/* The top of the file, and its small objects: flow_table, control, tiers[]. */
 #include <stdio.h>
 #include <string.h>
 
 #include "reader.h"
 
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
-#define SLOTS_MIN (1u << 10)
-#define SLOTS_MAX (1u << 28)
-#define DAY_S 86400
+#define SLOTS_MIN    (1u << 10)
+#define SLOTS_MAX    (1u << 28)
+#define DAY_S        86400
 #define DELAY_MAX_US 10000000
-#define TIERS_MAX 256
-
-#define FIELD(type, field)                                                                         \
-	.offset = offsetof(struct type, field), .size = sizeof(((struct type *)0)->field)
+#define TIERS_MAX    256
 
 static void read_version(struct tg_reader *r, const struct tg_config_key *k, json_t *v, void *at)
 {
@@ -42,20 +37,21 @@ static void read_slots(struct tg_reader *r, const struct tg_config_key *k, json_
 }
 
 static const struct tg_config_key flow_table_keys[] = {
-	{.name = "slots_per_worker", .read = read_slots, FIELD(tg_flow_params, slots),
-	 .min = SLOTS_MIN, .max = SLOTS_MAX, .standard = "1048576"},
-	{.name = "tcp_idle_s", .read = tg_read_uint, FIELD(tg_flow_params, tcp_idle_s), .min = 1,
-	 .max = DAY_S, .standard = "300"},
-	{.name = "udp_idle_s", .read = tg_read_uint, FIELD(tg_flow_params, udp_idle_s), .min = 1,
-	 .max = DAY_S, .standard = "30"},
-	{.name = "closed_s", .read = tg_read_uint, FIELD(tg_flow_params, closed_s), .min = 1,
-	 .max = DAY_S, .standard = "5"},
+	{.name = "slots_per_worker",
+	 .read = read_slots,
+	 TG_FIELD(tg_flow_params, slots),
+	 .min = SLOTS_MIN,
+	 .max = SLOTS_MAX,
+	 .standard = "1048576"},
+	{TG_UINT(tg_flow_params, tcp_idle_s, 1, DAY_S), .standard = "300"},
+	{TG_UINT(tg_flow_params, udp_idle_s, 1, DAY_S), .standard = "30"},
+	{TG_UINT(tg_flow_params, closed_s, 1, DAY_S), .standard = "5"},
 };
 
 static void read_flow_table(struct tg_reader *r, const struct tg_config_key *k, json_t *v, void *at)
 {
 	(void)k;
-	tg_read_object(r, flow_table_keys, COUNT(flow_table_keys), v, at);
+	tg_read_object(r, flow_table_keys, TG_COUNT(flow_table_keys), v, at);
 }
 
 static bool is_path(const char *s)
@@ -106,16 +102,21 @@ static void read_group(struct tg_reader *r, const struct tg_config_key *k, json_
 }
 
 static const struct tg_config_key control_keys[] = {
-	{.name = "socket", .read = read_socket, FIELD(tg_config, control_socket),
+	{.name = "socket",
+	 .read = read_socket,
+	 TG_FIELD(tg_config, control_socket),
 	 .standard = "/run/tidegate/control.sock"},
-	{.name = "mode", .read = read_mode, FIELD(tg_config, control_mode), .standard = "0660"},
-	{.name = "group", .read = read_group, FIELD(tg_config, control_group), .standard = "null"},
+	{.name = "mode", .read = read_mode, TG_FIELD(tg_config, control_mode), .standard = "0660"},
+	{.name = "group",
+	 .read = read_group,
+	 TG_FIELD(tg_config, control_group),
+	 .standard = "null"},
 };
 
 static void read_control(struct tg_reader *r, const struct tg_config_key *k, json_t *v, void *at)
 {
 	(void)k;
-	tg_read_object(r, control_keys, COUNT(control_keys), v, at);
+	tg_read_object(r, control_keys, TG_COUNT(control_keys), v, at);
 }
 
 struct tier {
@@ -124,9 +125,8 @@ struct tier {
 };
 
 static const struct tg_config_key tier_keys[] = {
-	{.name = "name", .read = tg_read_name, FIELD(tier, name), .required = true},
-	{.name = "delay_us", .read = tg_read_uint, FIELD(tier, delay_us), .max = DELAY_MAX_US,
-	 .required = true},
+	{TG_KEY(tier, name, tg_read_name), .required = true},
+	{TG_UINT(tier, delay_us, 0, DELAY_MAX_US), .required = true},
 };
 
 static void read_tier(struct tg_reader *r, json_t *v, unsigned int i, void *at)
@@ -135,7 +135,7 @@ static void read_tier(struct tg_reader *r, json_t *v, unsigned int i, void *at)
 
 	(void)i;
 	(void)at;
-	if (!tg_read_object(r, tier_keys, COUNT(tier_keys), v, &tier) || tier.name[0] == '\0')
+	if (!tg_read_object(r, tier_keys, TG_COUNT(tier_keys), v, &tier) || tier.name[0] == '\0')
 		return;
 	if (json_object_get(r->tiers, tier.name) != NULL) {
 		size_t mark = tg_path_push_member(r, "name");
@@ -156,124 +156,22 @@ static void read_tiers(struct tg_reader *r, const struct tg_config_key *k, json_
 /* In this order: servers look up their tiers. */
 static const struct tg_config_key top_keys[] = {
 	{.name = "version", .read = read_version, .required = true},
-	{.name = "flow_table", .read = read_flow_table, FIELD(tg_config, flow_table)},
+	{.name = "flow_table", .read = read_flow_table, TG_FIELD(tg_config, flow_table)},
 	{.name = "control", .read = read_control},
 	{.name = "ports", .read = tg_read_ports},
 	{.name = "tiers", .read = read_tiers},
 	{.name = "services", .read = tg_read_services, .required = true},
 };
 
-static void tell_no_effect(struct tg_reader *r)
+bool tg_read_top(struct tg_reader *r, json_t *root, struct tg_config *c)
 {
-	const char *key;
-	json_t *seen;
+	static const char *const may_be_absent[] = {"flow_table", "control"};
 
-	json_object_foreach(r->no_effect, key, seen) {
-		json_int_t places = json_integer_value(json_array_get(seen, 1));
-		size_t mark = tg_path_push(r, "%s", json_string_value(json_array_get(seen, 0)));
-
-		if (places == 1)
-			tg_note(r, "has no effect in this version");
-		else
-			tg_note(r, "has no effect in this version (nor have %lld more like it)",
-				(long long)places - 1);
-		tg_path_pop(r, mark);
-	}
-}
-
-static struct tg_config *read_config(struct tg_reader *r, json_t *root)
-{
-	static const char *const absent_objects[] = {"flow_table", "control"};
-	struct tg_config *c = tg_config_new();
-
-	if (c == NULL) {
-		r->no_memory = true;
-		return NULL;
-	}
 	/* an absent object is one that leaves everything to its defaults */
-	for (unsigned int i = 0; i < COUNT(absent_objects); i++) {
-		if (json_is_object(root) && json_object_get(root, absent_objects[i]) == NULL &&
-		    json_object_set_new(root, absent_objects[i], json_object()) < 0)
+	for (unsigned int i = 0; i < TG_COUNT(may_be_absent); i++) {
+		if (json_is_object(root) && json_object_get(root, may_be_absent[i]) == NULL &&
+		    json_object_set_new(root, may_be_absent[i], json_object()) < 0)
 			r->no_memory = true;
 	}
-	if (tg_read_object(r, top_keys, COUNT(top_keys), root, c))
-		tg_cross_check(r, c);
-	tell_no_effect(r);
-	return c;
-}
-
-static bool is_blank(const char *text, size_t len)
-{
-	for (size_t i = 0; i < len; i++) {
-		if (memchr(" \t\r\n", text[i], 4) == NULL)
-			return false;
-	}
-	return true;
-}
-
-/* What the parser says quotes the file: kept printable. */
-static void tell_syntax(struct tg_reader *r, json_error_t *e)
-{
-	const char *hint = "";
-
-	if (json_error_code(e) == json_error_premature_end_of_input)
-		hint = "; the file ends too early (half written?)";
-	else if (strstr(e->text, "near '/") != NULL || strstr(e->text, "near '#") != NULL)
-		hint = "; JSON has no comments";
-	for (char *p = e->text; *p != '\0'; p++) {
-		if (*p < ' ' || *p > '~')
-			*p = '?';
-	}
-	tg_fault(r, "line %d, column %d: %s%s", e->line, e->column, e->text, hint);
-}
-
-static json_t *parse(struct tg_reader *r, const char *text, size_t len)
-{
-	json_error_t error;
-	const char *zero;
-	json_t *root;
-
-	if (is_blank(text, len)) {
-		tg_fault(r, "is empty (half written?): must be an object {\"version\": 1, ...}");
-		return NULL;
-	}
-	/* the parser passes over some of them; a crash leaves blocks of them */
-	zero = memchr(text, '\0', len);
-	if (zero != NULL) {
-		tg_fault(r, "has a zero byte at offset %zu: is no text (half written?)",
-			 (size_t)(zero - text));
-		return NULL;
-	}
-	root = json_loadb(text, len, JSON_DECODE_ANY, &error);
-	if (root == NULL)
-		tell_syntax(r, &error);
-	else
-		tg_find_repeated_keys(r, text, len);
-	return root;
-}
-
-int tg_config_parse(const char *name, const char *text, size_t len, struct tg_config **out,
-		    struct tg_config_report *report)
-{
-	struct tg_config *c = NULL;
-	struct tg_reader r;
-	json_t *root;
-	int rc = tg_reader_init(&r, name, report);
-
-	*out = NULL;
-	if (rc == 0) {
-		root = parse(&r, text, len);
-		if (root != NULL)
-			c = read_config(&r, root);
-		json_decref(root);
-		if (r.unsaid > 0)
-			tg_report_add(report, TG_FAULT, "%s: and %u more faults", name, r.unsaid);
-	}
-	tg_reader_free(&r);
-	if (rc < 0 || r.no_memory || report->n_faults > 0) {
-		tg_config_free(c);
-		return rc < 0 || r.no_memory ? -ENOMEM : -EINVAL;
-	}
-	*out = c;
-	return 0;
+	return tg_read_object(r, top_keys, TG_COUNT(top_keys), root, c);
 }

@@ -5,10 +5,10 @@
 
 #include "reader.h"
 
-#define MTU_MIN 68           /* RFC 791 section 3.2: every module forwards 68 octets */
-#define DESCRIPTORS_MIN 32   /* one burst */
+#define MTU_MIN         68 /* RFC 791 section 3.2: every module forwards 68 octets */
+#define DESCRIPTORS_MIN 32 /* one burst */
 #define DESCRIPTORS_MAX 32768
-#define QUEUES_MAX 1024
+#define QUEUES_MAX      1024
 
 static const char *role_name(unsigned int i)
 {
@@ -61,7 +61,8 @@ static void read_gateway(struct tg_reader *r, json_t *v, unsigned int i, void *a
 static void read_addresses(struct tg_reader *r, const struct tg_config_key *k, json_t *v, void *at)
 {
 	(void)k;
-	tg_read_list(r, v, 0, TG_PORT_ADDRESSES_MAX, "addresses with prefix length", read_prefix, at);
+	tg_read_list(r, v, 0, TG_PORT_ADDRESSES_MAX, "addresses with prefix length", read_prefix,
+		     at);
 }
 
 static void read_gateways(struct tg_reader *r, const struct tg_config_key *k, json_t *v, void *at)
@@ -77,28 +78,21 @@ static void read_queues(struct tg_reader *r, const struct tg_config_key *k, json
 		tg_read_uint(r, k, v, at);
 }
 
-#define AT(field) .offset = offsetof(struct tg_config_port, field)
-#define UINT(field, from, to)                                                                      \
-	.read = tg_read_uint, AT(field), .size = sizeof(((struct tg_config_port *)0)->field),     \
-	.min = (from), .max = (to)
+#define KEY(field, reader)    TG_KEY(tg_config_port, field, reader)
+#define UINT(field, from, to) TG_UINT(tg_config_port, field, from, to)
 
 static const struct tg_config_key port_keys[] = {
-	{.name = "name", .read = tg_read_name, AT(name), .required = true},
-	{.name = "port", .read = tg_read_name, AT(port), .required = true},
-	{.name = "role", .read = tg_read_choice, AT(role), .choice = role_name,
-	 .size = sizeof(enum tg_port_role), .required = true},
+	{KEY(name, tg_read_name), .required = true},
+	{KEY(port, tg_read_name), .required = true},
+	{KEY(role, tg_read_choice), .choice = role_name, .required = true},
 	{.name = "addresses", .read = read_addresses, .standard = "[]"},
 	{.name = "gateways", .read = read_gateways, .standard = "[]"},
-	{.name = "vlan", UINT(vlan, 1, 4094)},
-	{.name = "mtu", UINT(mtu, MTU_MIN, UINT16_MAX), .standard = "1500"},
-	{.name = "rx_descriptors", UINT(rx_descriptors, DESCRIPTORS_MIN, DESCRIPTORS_MAX),
-	 .standard = "1024"},
-	{.name = "tx_descriptors", UINT(tx_descriptors, DESCRIPTORS_MIN, DESCRIPTORS_MAX),
-	 .standard = "256"},
-	{.name = "rx_queues", .read = read_queues, AT(rx_queues), .size = sizeof(uint16_t), .min = 1,
-	 .max = QUEUES_MAX, .standard = "auto"},
-	{.name = "rate_mbps", UINT(rate_mbps, 1, 10000000), .standard = "unknown",
-	 .no_effect = true},
+	{UINT(vlan, 1, 4094)},
+	{UINT(mtu, MTU_MIN, UINT16_MAX), .standard = "1500"},
+	{UINT(rx_descriptors, DESCRIPTORS_MIN, DESCRIPTORS_MAX), .standard = "1024"},
+	{UINT(tx_descriptors, DESCRIPTORS_MIN, DESCRIPTORS_MAX), .standard = "256"},
+	{KEY(rx_queues, read_queues), .min = 1, .max = QUEUES_MAX, .standard = "auto"},
+	{UINT(rate_mbps, 1, 10000000), .standard = "unknown", .no_effect = true},
 };
 
 static void read_port(struct tg_reader *r, json_t *v, unsigned int i, void *config)
@@ -112,7 +106,7 @@ static void read_port(struct tg_reader *r, json_t *v, unsigned int i, void *conf
 		.tx_descriptors = 256,
 	};
 	c->n_ports = i + 1;
-	tg_read_object(r, port_keys, sizeof(port_keys) / sizeof(port_keys[0]), v, port);
+	tg_read_object(r, port_keys, TG_COUNT(port_keys), v, port);
 }
 
 void tg_read_ports(struct tg_reader *r, const struct tg_config_key *k, json_t *v, void *config)

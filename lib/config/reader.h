@@ -19,10 +19,10 @@ struct tg_reader {
 	struct tg_config_report *report;
 	char path[256]; /* "services[0].servers[1]" */
 	size_t path_len;
-	unsigned int unsaid;  /* faults beyond the bound of the report */
+	unsigned int unsaid;    /* faults beyond the bound of the report */
 	unsigned int n_servers; /* over all services */
-	json_t *no_effect;    /* key -> [first place, places] */
-	json_t *tiers;        /* name -> delay_us */
+	json_t *no_effect;      /* key -> [first place, places] */
+	json_t *tiers;          /* name -> delay_us */
 	bool no_memory;
 };
 
@@ -31,13 +31,20 @@ struct tg_config_key {
 	/* v is what the file has at r->path; at is the field, the object plus `offset` */
 	void (*read)(struct tg_reader *r, const struct tg_config_key *k, json_t *v, void *at);
 	size_t offset;
-	uint8_t size;       /* of the field: 2 or 4 bytes (numbers and choices), or a text's room */
-	uint64_t min, max;  /* numbers */
+	uint8_t size;      /* of the field: 2 or 4 bytes (numbers and choices), or a text's room */
+	uint64_t min, max; /* numbers */
 	const char *(*choice)(unsigned int i); /* choices: name of value i, NULL after the last */
 	const char *standard; /* the default as text, told when the key is absent */
 	bool required;
 	bool no_effect; /* checked, but nothing in this version reads it */
 };
+
+/* Rows of a table: a field whose key has its name. */
+#define TG_FIELD(type, field) \
+	.offset = offsetof(struct type, field), .size = sizeof(((struct type *)0)->field)
+#define TG_KEY(type, field, reader)    .name = #field, .read = (reader), TG_FIELD(type, field)
+#define TG_UINT(type, field, from, to) TG_KEY(type, field, tg_read_uint), .min = (from), .max = (to)
+#define TG_COUNT(table)                (sizeof(table) / sizeof((table)[0]))
 
 int tg_reader_init(struct tg_reader *r, const char *file, struct tg_config_report *report);
 void tg_reader_free(struct tg_reader *r);
@@ -85,9 +92,11 @@ bool tg_is_set(const struct tg_addr *a);
 /* Keys that an object of the file repeats; text is valid JSON. */
 void tg_find_repeated_keys(struct tg_reader *r, const char *text, size_t len);
 
-/* The tables (read.c, read_port.c, read_service.c). */
+/* The tables (read.c, read_port.c, read_service.c, read_server.c); false if root is no object. */
+bool tg_read_top(struct tg_reader *r, json_t *root, struct tg_config *c);
 void tg_read_ports(struct tg_reader *r, const struct tg_config_key *k, json_t *v, void *config);
 void tg_read_services(struct tg_reader *r, const struct tg_config_key *k, json_t *v, void *config);
+void tg_read_servers(struct tg_reader *r, const struct tg_config_key *k, json_t *v, void *service);
 
 /* What no single value shows: names and addresses used twice, services that clash … */
 void tg_cross_check(struct tg_reader *r, const struct tg_config *c);

@@ -25,7 +25,9 @@ static void needs_restart(struct compare *x, const char *key, const char *format
 	vsnprintf(change, sizeof(change), format, ap);
 	va_end(ap);
 	x->rc = tg_report_add(x->report, TG_FAULT, "%s%s: %s needs a restart", x->path, key,
-			      change) < 0 ? -ENOMEM : -EBUSY;
+			      change) < 0
+			? -ENOMEM
+			: -EBUSY;
 }
 
 static void compare_number(struct compare *x, const char *key, uint32_t a, uint32_t b)

@@ -75,7 +75,8 @@ static void show_text(const char *text, char buf[TG_SHOWN_MAX])
 
 static bool is_plain_word(const char *name)
 {
-	size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$-");
+	size_t n = strspn(name,
+			  "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$-");
 
 	return n > 0 && n < 48 && name[n] == '\0';
 }
@@ -135,8 +136,8 @@ void tg_default(struct tg_reader *r, const char *key, const char *format, ...)
 	va_start(ap, format);
 	vsnprintf(value, sizeof(value), format, ap);
 	va_end(ap);
-	if (tg_report_add(r->report, TG_DEFAULT, "%s%s%s = %s", r->path,
-			  r->path_len > 0 ? "." : "", key, value) < 0)
+	if (tg_report_add(r->report, TG_DEFAULT, "%s%s%s = %s", r->path, r->path_len > 0 ? "." : "",
+			  key, value) < 0)
 		r->no_memory = true;
 }
 

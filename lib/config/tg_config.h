@@ -21,13 +21,13 @@
 #include "tg_select.h"
 #include "tg_service.h"
 
-#define TG_NAME_MAX 64       /* names of services, servers, ports; with the NUL */
-#define TG_PATH_MAX 108      /* a Unix socket's path */
-#define TG_SERVICES_MAX 4096
-#define TG_SERVERS_MAX 8192  /* over all services */
-#define TG_PORTS_MAX 16
+#define TG_NAME_MAX           64  /* names of services, servers, ports; with the NUL */
+#define TG_PATH_MAX           108 /* a Unix socket's path */
+#define TG_SERVICES_MAX       4096
+#define TG_SERVERS_MAX        8192 /* over all services */
+#define TG_PORTS_MAX          16
 #define TG_PORT_ADDRESSES_MAX 16
-#define TG_SERVICE_PORTS_MAX 64
+#define TG_SERVICE_PORTS_MAX  64
 
 enum tg_server_state { TG_SERVER_UP = 0, TG_SERVER_DRAIN, TG_SERVER_DOWN };
 enum tg_port_role { TG_ROLE_CLIENT = 0, TG_ROLE_SERVER, TG_ROLE_BOTH };
@@ -38,19 +38,19 @@ struct tg_config_server {
 	bool has_mac;
 	uint8_t mac[6];
 	uint16_t weight;
-	uint16_t workers;          /* for the queueing model */
-	uint32_t service_time_us;  /* 0: learn */
-	uint32_t delay_us;         /* its own, or its tier's */
-	char tier[TG_NAME_MAX];    /* "" if none */
-	double alpha;              /* 0: learn */
+	uint16_t workers;         /* for the queueing model */
+	uint32_t service_time_us; /* 0: learn */
+	uint32_t delay_us;        /* its own, or its tier's */
+	char tier[TG_NAME_MAX];   /* "" if none */
+	double alpha;             /* 0: learn */
 	enum tg_server_state state;
 };
 
 struct tg_config_service {
 	char name[TG_NAME_MAX];
 	struct tg_addr address;
-	uint8_t protocol;          /* IPPROTO_TCP, IPPROTO_UDP, TG_PROTOCOL_ANY; any number offline */
-	unsigned int n_ports;      /* 0: any port */
+	uint8_t protocol;     /* IPPROTO_TCP, IPPROTO_UDP, TG_PROTOCOL_ANY; any number offline */
+	unsigned int n_ports; /* 0: any port */
 	uint16_t ports[TG_SERVICE_PORTS_MAX]; /* host order */
 	enum tg_forward forward;
 	enum tg_policy policy;
@@ -96,8 +96,8 @@ struct tg_config_report {
 	char **defaults; /* "services[0].policy = latency" : every default in use */
 };
 
-/* 0 and *out, or -EINVAL with at least one fault (all that can be found in one go), -ENOMEM.
- * report must be zeroed and is freed by the caller in any case. */
+/* 0 and *out, or -EINVAL with at least one fault (all that can be found in one go; beyond 100 the
+ * last one counts the rest), -ENOMEM. report must be zeroed and is freed by the caller in any case. */
 int tg_config_load(const char *path, struct tg_config **out, struct tg_config_report *report);
 /* The same from memory; name stands in the sentences. */
 int tg_config_parse(const char *name, const char *text, size_t len, struct tg_config **out,
@@ -112,7 +112,8 @@ struct tg_config_server *tg_config_add_server(struct tg_config_service *s);
 void tg_config_free(struct tg_config *c);
 void tg_config_report_free(struct tg_config_report *r);
 
-/* What a reload from a to b would change that only a restart can: 0 or -EBUSY with faults. */
+/* What a reload from a to b would change that only a restart can: 0, -EBUSY with faults, -ENOMEM.
+ * Ports are compared in their order. */
 int tg_config_reloadable(const struct tg_config *a, const struct tg_config *b,
 			 struct tg_config_report *report);
 

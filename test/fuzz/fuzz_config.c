@@ -52,7 +52,8 @@ static void check_config(const struct tg_config *c)
 	for (unsigned int i = 0; i < c->n_services; i++)
 		check_service(&c->services[i]);
 	for (unsigned int i = 0; i < c->n_ports; i++)
-		must(c->ports[i].port[0] != '\0' && c->ports[i].mtu >= 68 && c->ports[i].vlan <= 4094);
+		must(c->ports[i].port[0] != '\0' && c->ports[i].mtu >= 68 &&
+		     c->ports[i].vlan <= 4094);
 	must(tg_config_reloadable(c, c, &none) == 0 && none.n_faults == 0);
 }
 

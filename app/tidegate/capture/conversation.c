@@ -71,14 +71,20 @@ void tg_conversations_free(struct tg_conversations *all)
 	free(all);
 }
 
-/* Can an address be one side of a conversation between two? */
-static bool is_one_host(const struct tg_addr *a)
+static bool is_unspecified(const struct tg_addr *a)
 {
 	static const struct tg_addr none;
 
-	if (tg_addr_is_v4(a))
-		return a->b[12] != 0 && a->b[12] < 224; /* 224/4: multicast, reserved, broadcast */
-	return a->b[0] != 0xff && !tg_addr_eq(a, &none);
+	return tg_addr_is_v4(a) ? tg_addr_to_v4(a) == 0 : tg_addr_eq(a, &none);
+}
+
+/* Can something be sent to one host at this address? */
+static bool is_one_host(const struct tg_addr *a)
+{
+	if (is_unspecified(a))
+		return false;
+	/* 224/4: multicast, reserved, broadcast */
+	return tg_addr_is_v4(a) ? a->b[12] < 224 : a->b[0] != 0xff;
 }
 
 static bool has_ports(uint8_t protocol)
@@ -100,7 +106,7 @@ static bool pair_of(const struct tg_pkt *p, const uint16_t ports[2], struct pair
 	struct tg_endpoint to = {.address = p->dst, .protocol = p->key.protocol};
 
 	if (p->flags & (TG_PKT_ARP | TG_PKT_ND) || !is_told(p->key.protocol) ||
-	    !is_one_host(&from.address) || !is_one_host(&to.address))
+	    is_unspecified(&from.address) || !is_one_host(&to.address))
 		return false;
 	if (has_ports(p->key.protocol)) {
 		from.port = ports != NULL ? ports[0] : p->key.client_port;

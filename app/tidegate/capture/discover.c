@@ -88,11 +88,11 @@ static void name_service(const struct tg_endpoint *e, const char *address, char 
 	const char *protocol = protocol_name(e->protocol, number, sizeof(number));
 
 	if (e->port == 0)
-		snprintf(name, len, "%s %s", protocol, address);
+		snprintf(name, len, "%.8s %.45s", protocol, address);
 	else if (tg_addr_is_v4(&e->address))
-		snprintf(name, len, "%s %s:%u", protocol, address, ntohs(e->port));
+		snprintf(name, len, "%.8s %.45s:%u", protocol, address, ntohs(e->port));
 	else
-		snprintf(name, len, "%s [%s]:%u", protocol, address, ntohs(e->port));
+		snprintf(name, len, "%.8s [%.45s]:%u", protocol, address, ntohs(e->port));
 }
 
 static int add_service(struct tg_discovery *d, const struct candidate *from)

@@ -7,23 +7,16 @@
 #include "pipeline.h"
 #include "tg_parse.h"
 
-#define NS_PER_S UINT64_C(1000000000)
-/* the whole flow table is looked through once in so many seconds */
-#define AGE_ROUND_S 10u
+#define CAPTURE_HZ UINT64_C(1000000000)
 
-/* Ageing as a worker does it, at the pace of capture time; a long pause ages everything. */
+/* Once a second of capture time the whole table, so that one capture always gives one report: what
+ * ages does not depend on where the keyed hash put it. */
 static void age(struct tg_feed *feed, uint64_t now)
 {
-	unsigned int all = tg_flow_buckets(feed->worker->flows);
-	uint64_t seconds = (now - feed->aged_to) / NS_PER_S;
-
-	if (feed->aged_to != 0 && seconds == 0)
+	if (feed->aged_to != 0 && now - feed->aged_to < CAPTURE_HZ)
 		return;
 	feed->aged_to = now;
-	if (seconds >= AGE_ROUND_S)
-		tg_pipeline_age(feed->worker, now, all);
-	else
-		tg_pipeline_age(feed->worker, now, (unsigned int)(all * seconds / AGE_ROUND_S) + 1);
+	tg_pipeline_age(feed->worker, now, tg_flow_buckets(feed->worker->flows));
 }
 
 /* Flows that this burst made, for the report. */

@@ -16,7 +16,7 @@
 #include "report.h"
 #include "warnings.h"
 
-#define NS_PER_S UINT64_C(1000000000)
+#define CAPTURE_HZ UINT64_C(1000000000)
 /* A whole captured frame in one buffer: they are longer than any link's where segments are merged. */
 #define BUFFER_ROOM UINT16_MAX
 #define BUFFERS     (4 * TG_BURST_MAX - 1)
@@ -111,7 +111,7 @@ static int make_worker(struct offline *o, struct tg_clock clock)
 
 static int make_pipeline(struct offline *o)
 {
-	struct tg_clock clock = tg_clock_init(NS_PER_S);
+	struct tg_clock clock = tg_clock_init(CAPTURE_HZ);
 	struct tg_snapshot_env env = {.clock = clock};
 	const int socket = -1;
 	int rc = tg_registry_create(1, &socket, &o->registry);
@@ -143,7 +143,7 @@ static uint64_t wall_ns(void)
 	struct timespec now;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+	return (uint64_t)now.tv_sec * CAPTURE_HZ + (uint64_t)now.tv_nsec;
 }
 
 /* Waits until a frame that is `elapsed` capture time after the first one is due; a signal ends
@@ -159,8 +159,8 @@ static void pace(const struct offline *o, uint64_t start, uint64_t elapsed)
 
 		if (left <= 0)
 			return;
-		if (left > NS_PER_S / 10)
-			left = NS_PER_S / 10;
+		if (left > CAPTURE_HZ / 10)
+			left = CAPTURE_HZ / 10;
 		wait = (struct timespec){.tv_nsec = (long)left};
 		nanosleep(&wait, NULL);
 	}

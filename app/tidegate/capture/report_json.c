@@ -243,6 +243,7 @@ static json_t *flow_table(const struct tg_totals *t, bool *fits)
 	set(o, "inserted", number(t->flows.inserted), fits);
 	set(o, "expired", number(t->flows.expired), fits);
 	set(o, "full", number(t->flows.full), fits);
+	set(o, "stateless", number(t->all.stateless), fits);
 	return o;
 }
 

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* From text to a configuration: what is no JSON is said here, all the rest by the tables. */
+#include <errno.h>
+#include <string.h>
+
+#include "reader.h"
+
+static void tell_no_effect(struct tg_reader *r)
+{
+	const char *key;
+	json_t *seen;
+
+	json_object_foreach(r->no_effect, key, seen) {
+		json_int_t places = json_integer_value(json_array_get(seen, 1));
+		size_t mark = tg_path_push(r, "%s", json_string_value(json_array_get(seen, 0)));
+
+		if (places == 1)
+			tg_note(r, "has no effect in this version");
+		else
+			tg_note(r, "has no effect in this version (nor have %lld more like it)",
+				(long long)places - 1);
+		tg_path_pop(r, mark);
+	}
+}
+
+static struct tg_config *read_config(struct tg_reader *r, json_t *root)
+{
+	struct tg_config *c = tg_config_new();
+
+	if (c == NULL) {
+		r->no_memory = true;
+		return NULL;
+	}
+	if (tg_read_top(r, root, c))
+		tg_cross_check(r, c);
+	tell_no_effect(r);
+	return c;
+}
+
+static bool is_blank(const char *text, size_t len)
+{
+	for (size_t i = 0; i < len; i++) {
+		if (memchr(" \t\r\n", text[i], 4) == NULL)
+			return false;
+	}
+	return true;
+}
+
+/* What the parser says quotes the file: kept printable. */
+static void tell_syntax(struct tg_reader *r, json_error_t *e)
+{
+	const char *hint = "";
+
+	if (json_error_code(e) == json_error_premature_end_of_input)
+		hint = "; the file ends too early (half written?)";
+	else if (strstr(e->text, "near '/") != NULL || strstr(e->text, "near '#") != NULL)
+		hint = "; JSON has no comments";
+	for (char *p = e->text; *p != '\0'; p++) {
+		if (*p < ' ' || *p > '~')
+			*p = '?';
+	}
+	tg_fault(r, "line %d, column %d: %s%s", e->line, e->column, e->text, hint);
+}
+
+static json_t *parse(struct tg_reader *r, const char *text, size_t len)
+{
+	json_error_t error;
+	const char *zero;
+	json_t *root;
+
+	if (is_blank(text, len)) {
+		tg_fault(r, "is empty (half written?): must be an object {\"version\": 1, ...}");
+		return NULL;
+	}
+	/* the parser passes over some of them; a crash leaves blocks of them */
+	zero = memchr(text, '\0', len);
+	if (zero != NULL) {
+		tg_fault(r, "has a zero byte at offset %zu: is no text (half written?)",
+			 (size_t)(zero - text));
+		return NULL;
+	}
+	root = json_loadb(text, len, JSON_DECODE_ANY, &error);
+	if (root == NULL)
+		tell_syntax(r, &error);
+	else
+		tg_find_repeated_keys(r, text, len);
+	return root;
+}
+
+int tg_config_parse(const char *name, const char *text, size_t len, struct tg_config **out,
+		    struct tg_config_report *report)
+{
+	struct tg_config *c = NULL;
+	struct tg_reader r;
+	json_t *root;
+	int rc = tg_reader_init(&r, name, report);
+
+	*out = NULL;
+	if (rc == 0) {
+		root = parse(&r, text, len);
+		if (root != NULL)
+			c = read_config(&r, root);
+		json_decref(root);
+		if (r.unsaid > 0)
+			tg_report_add(report, TG_FAULT, "%s: and %u more faults", name, r.unsaid);
+	}
+	tg_reader_free(&r);
+	if (rc < 0 || r.no_memory || report->n_faults > 0) {
+		tg_config_free(c);
+		return rc < 0 || r.no_memory ? -ENOMEM : -EINVAL;
+	}
+	*out = c;
+	return 0;
+}
