@@ -8,6 +8,10 @@ LIVE=test/live
 TIDEGATE=$PWD/build/app/tidegate/tidegate
 TIDEGATECTL=$PWD/build/app/tidegatectl/tidegatectl
 SOCKET=/run/tidegate-example.sock
+# shellcheck source-path=SCRIPTDIR/.. source=test/live/net.sh
+. $LIVE/net.sh
+# shellcheck source-path=SCRIPTDIR/.. source=test/live/daemons.sh
+. $LIVE/daemons.sh
 
 die() {
 	echo "$(basename "$(dirname "$0")"): $*" >&2
@@ -55,12 +59,9 @@ lab_start() {
 	[ "$(id -u)" = 0 ] || die "needs root, for network namespaces; run as root: $0"
 	drivers-conf/install-deps.sh build test
 	[ -e build/build.ninja ] || meson setup build >/dev/null
-	ninja --quiet -C build app/tidegate/tidegate app/tidegatectl/tidegatectl
+	ninja --quiet -C build app/tidegate/tidegate app/tidegatectl/tidegatectl >/dev/null ||
+		die "the build failed; see: ninja -C build"
 	WORK=$(mktemp -d "${TMPDIR:-/tmp}/tidegate-example.XXXXXX")
-	# shellcheck source-path=SCRIPTDIR/.. source=test/live/net.sh
-	. $LIVE/net.sh
-	# shellcheck source-path=SCRIPTDIR/.. source=test/live/daemons.sh
-	. $LIVE/daemons.sh
 	trap net_clean_up EXIT
 	trap 'exit 143' INT TERM HUP
 	net_possible || die "$WHY_NOT"

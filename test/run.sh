@@ -44,18 +44,19 @@ die() {
 
 # configure DIR OPTION…: sets a build folder up, or brings its options up to date.
 configure() {
-	local dir=$1 wanted="${*:2}" marker=$1/test-options
-	if [ ! -e "$dir/build.ninja" ]; then
-		meson setup "$dir" "${@:2}" || return
-	elif [ "$(cat "$marker" 2>/dev/null)" != "$wanted" ]; then
-		meson configure "$dir" "${@:2}" || return
-	fi
+	local dir=$1 wanted="${*:2}" marker=$1/test-options verb=configure said
+	[ -e "$dir/build.ninja" ] || verb=setup
+	[ "$(cat "$marker" 2>/dev/null)" != "$wanted" ] || return 0
+	said=$(meson $verb "$dir" "${@:2}" 2>&1) || {
+		echo "$said"
+		return 1
+	}
 	echo "$wanted" >"$marker"
 }
 
 # build DIR: quiet unless something is wrong; a build is one case.
 build() {
-	if ninja --quiet -C "$1"; then
+	if ninja --quiet -k 0 -C "$1"; then
 		echo "1 passed, 0 failed, 0 skipped"
 	else
 		echo "0 passed, 1 failed, 0 skipped"

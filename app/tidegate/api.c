@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "api.h"
 
-#include <stdio.h>
 #include <rte_cycles.h>
+#include <stdio.h>
 
 #include "capture/report.h"
 #include "control.h"
@@ -46,12 +46,12 @@ static json_t *service_list(struct tg_gateway *g, char **args, char *err, size_t
 		for (unsigned int p = 0; p < v->n_ports; p++)
 			json_array_append_new(ports, json_integer(v->ports[p]));
 		json_array_append_new(
-			list, json_pack("{s:s, s:s, s:s, s:o, s:s, s:s, s:i, s:i}", "name", v->name, "address",
-					tg_addr_format(&v->address, text, sizeof(text)), "protocol",
-					protocol_name(v->protocol, number), "ports", ports, "forward",
-					tg_forward_name(v->forward), "policy", tg_policy(v->policy)->name,
-					"servers", (int)v->n_servers, "taking_new_flows",
-					(int)tg_select_count(s->group[i])));
+			list, json_pack("{s:s, s:s, s:s, s:o, s:s, s:s, s:i, s:i}", "name", v->name,
+					"address", tg_addr_format(&v->address, text, sizeof(text)),
+					"protocol", protocol_name(v->protocol, number), "ports",
+					ports, "forward", tg_forward_name(v->forward), "policy",
+					tg_policy(v->policy)->name, "servers", (int)v->n_servers,
+					"taking_new_flows", (int)tg_select_count(s->group[i])));
 	}
 	return list;
 }
@@ -66,11 +66,11 @@ static json_t *server_row(const struct tg_gateway *g, const struct tg_totals_ser
 	return json_pack("{s:s, s:s, s:s, s:s, s:i, s:b, s:I, s:I, s:I, s:I, s:I}", "service",
 			 s->service[e->service]->name, "name", e->config->name, "address",
 			 tg_addr_format(&e->config->address, text, sizeof(text)), "state",
-			 state_name(e->config->state), "weight", (int)e->config->weight, "link_address_known",
-			 reachable, "open_flows", (json_int_t)e->open, "flows", (json_int_t)e->flows, "exchanges",
-			 (json_int_t)e->latency.count, "latency_p50_ns",
-			 (json_int_t)tg_hist_percentile_ns(&e->latency, 50), "latency_p99_ns",
-			 (json_int_t)tg_hist_percentile_ns(&e->latency, 99));
+			 state_name(e->config->state), "weight", (int)e->config->weight,
+			 "link_address_known", reachable, "open_flows", (json_int_t)e->open,
+			 "flows", (json_int_t)e->flows, "exchanges", (json_int_t)e->latency.count,
+			 "latency_p50_ns", (json_int_t)tg_hist_percentile_ns(&e->latency, 50),
+			 "latency_p99_ns", (json_int_t)tg_hist_percentile_ns(&e->latency, 99));
 }
 
 static json_t *server_list(struct tg_gateway *g, char **args, char *err, size_t err_len)
@@ -80,7 +80,8 @@ static json_t *server_list(struct tg_gateway *g, char **args, char *err, size_t 
 	json_t *list;
 
 	if (args[0] != NULL && only == TG_NO_SERVICE) {
-		snprintf(err, err_len, "no service \"%s\"; `service list` shows those there are", args[0]);
+		snprintf(err, err_len, "no service \"%s\"; `service list` shows those there are",
+			 args[0]);
 		return NULL;
 	}
 	if (tg_totals_collect(g->snapshot, g->worker, g->n_workers, &t) != 0) {
@@ -100,7 +101,8 @@ static json_t *set_state(struct tg_gateway *g, char **args, enum tg_server_state
 {
 	if (tg_control_set_state(g, args[0], args[1], state, err, err_len) != 0)
 		return NULL;
-	return json_pack("{s:s, s:s, s:s}", "service", args[0], "server", args[1], "state", state_name(state));
+	return json_pack("{s:s, s:s, s:s}", "service", args[0], "server", args[1], "state",
+			 state_name(state));
 }
 
 static json_t *server_drain(struct tg_gateway *g, char **args, char *err, size_t err_len)
@@ -129,10 +131,11 @@ static json_t *config_reload(struct tg_gateway *g, char **args, char *err, size_
 static json_t *config_show(struct tg_gateway *g, char **args, char *err, size_t err_len)
 {
 	(void)args, (void)err, (void)err_len;
-	return json_pack("{s:s, s:I, s:i, s:i, s:i, s:I, s:I, s:s}", "file", g->options->config, "version",
-			 (json_int_t)g->snapshot->version, "ports", (int)g->n_ports, "services",
-			 (int)g->snapshot->config->n_services, "workers", (int)g->n_workers, "reloads",
-			 (json_int_t)g->reloads, "reloads_failed", (json_int_t)g->reloads_failed, "mode",
+	return json_pack("{s:s, s:I, s:i, s:i, s:i, s:I, s:I, s:s}", "file", g->options->config,
+			 "version", (json_int_t)g->snapshot->version, "ports", (int)g->n_ports,
+			 "services", (int)g->snapshot->config->n_services, "workers",
+			 (int)g->n_workers, "reloads", (json_int_t)g->reloads, "reloads_failed",
+			 (json_int_t)g->reloads_failed, "mode",
 			 g->mode == TG_MODE_SHADOW ? "shadow" : "inline");
 }
 
@@ -168,16 +171,19 @@ static json_t *neighbour_list(struct tg_gateway *g, char **args, char *err, size
 	struct tg_neigh_info n;
 
 	(void)args, (void)err, (void)err_len;
-	for (unsigned int i = 0; g->neigh != NULL && tg_neigh_get(g->neigh, i, rte_rdtsc(), &n); i++) {
+	for (unsigned int i = 0; g->neigh != NULL && tg_neigh_get(g->neigh, i, rte_rdtsc(), &n);
+	     i++) {
 		char text[TG_ADDR_STRLEN], mac[18];
 
-		snprintf(mac, sizeof(mac), "%02x:%02x:%02x:%02x:%02x:%02x", n.mac[0], n.mac[1], n.mac[2], n.mac[3],
-			 n.mac[4], n.mac[5]);
-		json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:b, s:b, s:I}", "address",
-						      tg_addr_format(&n.address, text, sizeof(text)), "port",
-						      g->ports[n.port].name, "mac", n.valid ? mac : "unknown", "valid",
-						      n.valid, "fixed", n.fixed, "age_ms",
-						      (json_int_t)(n.age_ns / 1000000)));
+		snprintf(mac, sizeof(mac), "%02x:%02x:%02x:%02x:%02x:%02x", n.mac[0], n.mac[1],
+			 n.mac[2], n.mac[3], n.mac[4], n.mac[5]);
+		json_array_append_new(list,
+				      json_pack("{s:s, s:s, s:s, s:b, s:b, s:I}", "address",
+						tg_addr_format(&n.address, text, sizeof(text)),
+						"port", g->ports[n.port].name, "mac",
+						n.valid ? mac : "unknown", "valid", n.valid,
+						"fixed", n.fixed, "age_ms",
+						(json_int_t)(n.age_ns / 1000000)));
 	}
 	return list;
 }
@@ -193,14 +199,17 @@ static json_t *port_list(struct tg_gateway *g, char **args, char *err, size_t er
 		char mac[18];
 
 		tg_port_stats(p, &st);
-		snprintf(mac, sizeof(mac), "%02x:%02x:%02x:%02x:%02x:%02x", p->mac[0], p->mac[1], p->mac[2], p->mac[3],
-			 p->mac[4], p->mac[5]);
+		snprintf(mac, sizeof(mac), "%02x:%02x:%02x:%02x:%02x:%02x", p->mac[0], p->mac[1],
+			 p->mac[2], p->mac[3], p->mac[4], p->mac[5]);
 		json_array_append_new(
-			list, json_pack("{s:s, s:s, s:s, s:s, s:b, s:i, s:i, s:i, s:I, s:I, s:I, s:I}", "name", p->name,
-					"device", p->device, "driver", p->driver, "mac", mac, "link_up", st.link_up, "mtu",
-					(int)p->mtu, "numa_node", p->socket, "rx_queues", (int)p->rx_queues, "rx_packets",
-					(json_int_t)st.rx_packets, "tx_packets", (json_int_t)st.tx_packets, "rx_missed",
-					(json_int_t)st.rx_missed, "tx_errors", (json_int_t)st.tx_errors));
+			list,
+			json_pack("{s:s, s:s, s:s, s:s, s:b, s:i, s:i, s:i, s:I, s:I, s:I, s:I}",
+				  "name", p->name, "device", p->device, "driver", p->driver, "mac",
+				  mac, "link_up", st.link_up, "mtu", (int)p->mtu, "numa_node",
+				  p->socket, "rx_queues", (int)p->rx_queues, "rx_packets",
+				  (json_int_t)st.rx_packets, "tx_packets",
+				  (json_int_t)st.tx_packets, "rx_missed", (json_int_t)st.rx_missed,
+				  "tx_errors", (json_int_t)st.tx_errors));
 	}
 	return list;
 }
@@ -216,8 +225,10 @@ static json_t *drop_list(struct tg_gateway *g, char **args, char *err, size_t er
 		for (unsigned int w = 0; w < g->n_workers; w++)
 			n += tg_stat_read(&g->worker[w]->stats.dropped[r]);
 		if (n > 0)
-			json_array_append_new(list, json_pack("{s:s, s:I, s:s}", "reason", tg_reason_name(r), "packets",
-							      (json_int_t)n, "meaning", tg_reason_text(r)));
+			json_array_append_new(list,
+					      json_pack("{s:s, s:I, s:s}", "reason",
+							tg_reason_name(r), "packets", (json_int_t)n,
+							"meaning", tg_reason_text(r)));
 	}
 	return list;
 }
@@ -233,13 +244,15 @@ static json_t *worker_list(struct tg_gateway *g, char **args, char *err, size_t 
 
 		json_array_append_new(
 			list,
-			json_pack("{s:i, s:i, s:i, s:I, s:I, s:I, s:I, s:I, s:I}", "worker", (int)i, "lcore",
-				  (int)w->lcore, "numa_node", w->socket, "turns", (json_int_t)tg_stat_read(&w->stats.turns),
-				  "busy_turns", (json_int_t)tg_stat_read(&w->stats.busy_turns), "received",
+			json_pack("{s:i, s:i, s:i, s:I, s:I, s:I, s:I, s:I, s:I}", "worker", (int)i,
+				  "lcore", (int)w->lcore, "numa_node", w->socket, "turns",
+				  (json_int_t)tg_stat_read(&w->stats.turns), "busy_turns",
+				  (json_int_t)tg_stat_read(&w->stats.busy_turns), "received",
 				  (json_int_t)tg_stat_read(&w->stats.received), "forwarded",
 				  (json_int_t)tg_stat_read(&w->stats.forwarded), "handed_over",
 				  (json_int_t)tg_stat_read(&w->stats.handed_over), "flows",
-				  (json_int_t)(tg_stat_read(&f->inserted) - tg_stat_read(&f->expired) -
+				  (json_int_t)(tg_stat_read(&f->inserted) -
+					       tg_stat_read(&f->expired) -
 					       tg_stat_read(&f->removed))));
 	}
 	return list;
@@ -265,12 +278,15 @@ static json_t *help(struct tg_gateway *g, char **args, char *err, size_t err_len
 static const struct command commands[] = {
 	{"service list", "", 0, 0, service_list, "services and how they choose"},
 	{"server list", "[SERVICE]", 0, 1, server_list, "servers, their state and latency"},
-	{"server drain", "SERVICE SERVER", 2, 2, server_drain, "no new flows; established ones stay"},
+	{"server drain", "SERVICE SERVER", 2, 2, server_drain,
+	 "no new flows; established ones stay"},
 	{"server enable", "SERVICE SERVER", 2, 2, server_enable, "takes flows again"},
-	{"server disable", "SERVICE SERVER", 2, 2, server_disable, "its flows move to other servers"},
+	{"server disable", "SERVICE SERVER", 2, 2, server_disable,
+	 "its flows move to other servers"},
 	{"config show", "", 0, 0, config_show, "which configuration is in force"},
 	{"config reload", "", 0, 0, config_reload, "read the file again, apply differences"},
-	{"flow explain", "PROTOCOL,SRC,SPORT,DST,DPORT", 1, 1, flow_explain, "which server, and why, or which drop"},
+	{"flow explain", "PROTOCOL,SRC,SPORT,DST,DPORT", 1, 1, flow_explain,
+	 "which server, and why, or which drop"},
 	{"neighbour list", "", 0, 0, neighbour_list, "next hops and their link addresses"},
 	{"port list", "", 0, 0, port_list, "ports and their counters"},
 	{"drop list", "", 0, 0, drop_list, "dropped packets by reason"},
@@ -285,12 +301,15 @@ static json_t *help(struct tg_gateway *g, char **args, char *err, size_t err_len
 
 	(void)g, (void)args, (void)err, (void)err_len;
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
-		json_array_append_new(list, json_pack("{s:s, s:s, s:s}", "command", commands[i].name, "arguments",
-						      commands[i].arguments, "does", commands[i].help));
+		json_array_append_new(list,
+				      json_pack("{s:s, s:s, s:s}", "command", commands[i].name,
+						"arguments", commands[i].arguments, "does",
+						commands[i].help));
 	return list;
 }
 
-json_t *tg_api_handle(void *gateway, const char *command, char **args, int n, char *err, size_t err_len)
+json_t *tg_api_handle(void *gateway, const char *command, char **args, int n, char *err,
+		      size_t err_len)
 {
 	char *argument[3] = {NULL, NULL, NULL}; /* absent ones are NULL */
 

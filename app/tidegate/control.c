@@ -2,16 +2,16 @@
 #include "control.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <rte_cycles.h>
 #include <rte_mbuf.h>
 #include <rte_rcu_qsbr.h>
 #include <rte_ring.h>
+#include <stdio.h>
+#include <stdlib.h>
 
-#define COST_PERIOD_MS 100
+#define COST_PERIOD_MS  100
 #define NEIGH_PERIOD_MS 100
-#define COST_WEIGHT 4 /* a new window counts 1/4 */
+#define COST_WEIGHT     4 /* a new window counts 1/4 */
 
 /* Frees the snapshot that was replaced, once every worker has taken the new one. */
 static bool collect_retired(struct tg_gateway *g)
@@ -67,7 +67,8 @@ static void update_others(struct tg_gateway *g)
 			all += __atomic_load_n(&g->worker[w]->own[i], __ATOMIC_RELAXED);
 		for (unsigned int w = 0; w < g->n_workers; w++)
 			__atomic_store_n(&g->others[w][i],
-					 all - __atomic_load_n(&g->worker[w]->own[i], __ATOMIC_RELAXED),
+					 all - __atomic_load_n(&g->worker[w]->own[i],
+							       __ATOMIC_RELAXED),
 					 __ATOMIC_RELAXED);
 	}
 }
@@ -156,7 +157,8 @@ static int join_faults(const struct tg_config_report *report, char *err, size_t 
 	size_t used = 0;
 
 	for (unsigned int i = 0; i < report->n_faults && used < err_len; i++) {
-		int n = snprintf(err + used, err_len - used, "%s%s", i > 0 ? "\n" : "", report->faults[i]);
+		int n = snprintf(err + used, err_len - used, "%s%s", i > 0 ? "\n" : "",
+				 report->faults[i]);
 
 		used += n > 0 ? (size_t)n : 0;
 	}
@@ -227,7 +229,9 @@ int tg_control_set_state(struct tg_gateway *g, const char *service, const char *
 	struct tg_config *c;
 
 	if (e == TG_NO_SERVER) {
-		snprintf(err, err_len, v == TG_NO_SERVICE ? "no service \"%s\"" : "service \"%s\" has no server \"%s\"",
+		snprintf(err, err_len,
+			 v == TG_NO_SERVICE ? "no service \"%s\""
+					    : "service \"%s\" has no server \"%s\"",
 			 service, server);
 		return -ENOENT;
 	}
@@ -237,7 +241,8 @@ int tg_control_set_state(struct tg_gateway *g, const char *service, const char *
 		return -ENOMEM;
 	}
 	c->services[s->service[v] - s->config->services]
-		.servers[s->server[e] - s->config->services[s->service[v] - s->config->services].servers]
+		.servers[s->server[e] -
+			 s->config->services[s->service[v] - s->config->services].servers]
 		.state = state;
 	return tg_control_apply(g, c, err, err_len);
 }

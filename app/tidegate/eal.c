@@ -3,14 +3,14 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <rte_eal.h>
+#include <rte_errno.h>
+#include <rte_log.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <rte_eal.h>
-#include <rte_errno.h>
-#include <rte_log.h>
 
 #define ARGS_MAX 128
 
@@ -35,7 +35,8 @@ static bool has_option(int argc, char **argv, const char *name)
 	size_t len = strlen(name);
 
 	for (int i = 1; i < argc; i++)
-		if (strncmp(argv[i], name, len) == 0 && (argv[i][len] == '\0' || argv[i][len] == '='))
+		if (strncmp(argv[i], name, len) == 0 &&
+		    (argv[i][len] == '\0' || argv[i][len] == '='))
 			return true;
 	return false;
 }
@@ -61,7 +62,8 @@ static int start(int argc, char **argv, char *err, size_t err_len)
 {
 	if (rte_eal_init(argc, argv) >= 0)
 		return 0;
-	snprintf(err, err_len, "DPDK does not start (%s): %s", rte_strerror(rte_errno), remedy(rte_errno));
+	snprintf(err, err_len, "DPDK does not start (%s): %s", rte_strerror(rte_errno),
+		 remedy(rte_errno));
 	return rte_errno > 0 ? -rte_errno : -EINVAL;
 }
 
@@ -98,9 +100,17 @@ int tg_eal_start(int argc, char **argv, char *err, size_t err_len)
 int tg_eal_start_private(const char *program, unsigned int memory_mb, char *err, size_t err_len)
 {
 	char prefix[48], memory[16], name[256];
-	char *args[] = {name, (char[]){"--no-huge"}, (char[]){"-m"}, memory, (char[]){"--no-pci"},
-			(char[]){"--no-telemetry"}, (char[]){"--no-shconf"}, (char[]){"--log-level=lib.eal:error"},
-			(char[]){"-l"}, (char[]){"0"}, prefix};
+	char *args[] = {name,
+			(char[]){"--no-huge"},
+			(char[]){"-m"},
+			memory,
+			(char[]){"--no-pci"},
+			(char[]){"--no-telemetry"},
+			(char[]){"--no-shconf"},
+			(char[]){"--log-level=lib.eal:error"},
+			(char[]){"-l"},
+			(char[]){"0"},
+			prefix};
 
 	snprintf(name, sizeof(name), "%s", program);
 	snprintf(memory, sizeof(memory), "%u", memory_mb);

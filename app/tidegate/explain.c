@@ -4,16 +4,17 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <rte_cycles.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <rte_cycles.h>
 
 static const struct {
 	const char *name;
 	uint8_t number;
 } protocols[] = {
-	{"tcp", IPPROTO_TCP}, {"udp", IPPROTO_UDP}, {"icmp", IPPROTO_ICMP}, {"icmp6", IPPROTO_ICMPV6},
-	{"esp", IPPROTO_ESP}, {"gre", IPPROTO_GRE}, {"sctp", IPPROTO_SCTP},
+	{"tcp", IPPROTO_TCP},      {"udp", IPPROTO_UDP}, {"icmp", IPPROTO_ICMP},
+	{"icmp6", IPPROTO_ICMPV6}, {"esp", IPPROTO_ESP}, {"gre", IPPROTO_GRE},
+	{"sctp", IPPROTO_SCTP},
 };
 
 static int read_number(const char *text, unsigned long max, unsigned long *out)
@@ -53,11 +54,13 @@ int tg_tuple_parse(const char *text, struct tg_pkt *out, char *err, size_t err_l
 			field[n++] = strsep(&rest, ",");
 	}
 	if (n != 5 || rest != NULL || read_protocol(field[0], &out->key.protocol) != 0 ||
-	    tg_addr_parse(field[1], &out->key.client) != 0 || read_number(field[2], 65535, &sport) != 0 ||
-	    tg_addr_parse(field[3], &out->dst) != 0 || read_number(field[4], 65535, &dport) != 0 ||
+	    tg_addr_parse(field[1], &out->key.client) != 0 ||
+	    read_number(field[2], 65535, &sport) != 0 || tg_addr_parse(field[3], &out->dst) != 0 ||
+	    read_number(field[4], 65535, &dport) != 0 ||
 	    tg_addr_is_v4(&out->key.client) != tg_addr_is_v4(&out->dst)) {
-		snprintf(err, err_len, "\"%s\" is no flow: PROTOCOL,SOURCE,PORT,DESTINATION,PORT is wanted, such as "
-				       "tcp,198.51.100.7,40000,192.0.2.10,80",
+		snprintf(err, err_len,
+			 "\"%s\" is no flow: PROTOCOL,SOURCE,PORT,DESTINATION,PORT is wanted, such as "
+			 "tcp,198.51.100.7,40000,192.0.2.10,80",
 			 text);
 		return -EINVAL;
 	}
@@ -77,7 +80,8 @@ static int ask_workers(struct tg_gateway *g, const struct tg_key *key, struct tg
 		struct tg_flow_query *mine = &q;
 
 		__atomic_store_n(&w->query, mine, __ATOMIC_RELEASE);
-		for (unsigned int wait = 0; wait < 10000 && !__atomic_load_n(&q.done, __ATOMIC_ACQUIRE); wait++)
+		for (unsigned int wait = 0;
+		     wait < 10000 && !__atomic_load_n(&q.done, __ATOMIC_ACQUIRE); wait++)
 			rte_delay_us_sleep(50);
 		/* taken back before q goes out of scope; if the worker has it already, it ends soon */
 		if (!__atomic_load_n(&q.done, __ATOMIC_ACQUIRE) &&
@@ -102,12 +106,15 @@ static void explain_entry(struct tg_gateway *g, struct tg_explanation *e)
 	uint64_t now = rte_rdtsc();
 
 	e->server = e->flow.server;
-	e->idle_ns = now > e->flow.last_seen ? tg_ticks_to_ns(&g->clock, now - e->flow.last_seen) : 0;
+	e->idle_ns = now > e->flow.last_seen ? tg_ticks_to_ns(&g->clock, now - e->flow.last_seen)
+					     : 0;
 	if (e->server >= s->n_servers || s->generation[e->server] != e->flow.server_generation) {
 		e->server = TG_NO_SERVER;
-		snprintf(e->why, sizeof(e->why), "its server went away; the next packet gets another");
+		snprintf(e->why, sizeof(e->why),
+			 "its server went away; the next packet gets another");
 	} else {
-		snprintf(e->why, sizeof(e->why), "the flow was placed on this server and stays there while it is up");
+		snprintf(e->why, sizeof(e->why),
+			 "the flow was placed on this server and stays there while it is up");
 	}
 }
 
@@ -132,7 +139,8 @@ static void explain_route(struct tg_gateway *g, struct tg_explanation *e)
 {
 	const struct tg_route *r = &g->snapshot->route[e->server];
 
-	if (g->mode != TG_MODE_INLINE || (r->mac != NULL && (__atomic_load_n(r->mac, __ATOMIC_RELAXED) & TG_MAC_VALID)))
+	if (g->mode != TG_MODE_INLINE ||
+	    (r->mac != NULL && (__atomic_load_n(r->mac, __ATOMIC_RELAXED) & TG_MAC_VALID)))
 		return;
 	e->drop = TG_DROP_NO_ROUTE;
 	snprintf(e->why, sizeof(e->why),

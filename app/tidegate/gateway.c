@@ -2,15 +2,15 @@
 #include "gateway.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <sys/random.h>
 #include <rte_cycles.h>
 #include <rte_ethdev.h>
 #include <rte_lcore.h>
-#include <rte_mempool.h>
 #include <rte_mbuf.h>
+#include <rte_mempool.h>
 #include <rte_rcu_qsbr.h>
 #include <rte_ring.h>
+#include <stdio.h>
+#include <sys/random.h>
 
 #include "control.h"
 #include "owner.h"
@@ -20,9 +20,9 @@
 #include "privilege.h"
 #include "tg_mem.h"
 
-#define INBOX_SIZE 4096
-#define POOL_CACHE 256
-#define AGE_PERIOD_MS 1 /* a sweep step round; the whole table in about a second */
+#define INBOX_SIZE       4096
+#define POOL_CACHE       256
+#define AGE_PERIOD_MS    1 /* a sweep step round; the whole table in about a second */
 #define AGE_STEP_BUCKETS 16
 
 /* Which lcores work: all but the main one, or the main one when it is alone. */
@@ -45,19 +45,22 @@ static int make_pools(struct tg_gateway *g, const struct tg_config *c, char *err
 	unsigned int n = g->n_workers * (INBOX_SIZE + POOL_CACHE * 2 + TG_BURST_MAX * 4);
 
 	for (unsigned int p = 0; p < c->n_ports; p++)
-		n += g->n_workers * (c->ports[p].rx_descriptors + c->ports[p].tx_descriptors + TG_TX_WAITING);
+		n += g->n_workers *
+		     (c->ports[p].rx_descriptors + c->ports[p].tx_descriptors + TG_TX_WAITING);
 	for (unsigned int i = 0; i < rte_socket_count() && i < TG_NODES_MAX; i++) {
 		char name[32];
 		int node = rte_socket_id_by_idx(i);
 
 		snprintf(name, sizeof(name), "packets_%d", node);
-		g->pool[i] = rte_pktmbuf_pool_create(name, n, POOL_CACHE, 0, RTE_MBUF_DEFAULT_BUF_SIZE, node);
+		g->pool[i] = rte_pktmbuf_pool_create(name, n, POOL_CACHE, 0,
+						     RTE_MBUF_DEFAULT_BUF_SIZE, node);
 		if (g->pool[i] != NULL)
 			continue;
-		snprintf(err, err_len,
-			 "not enough memory for %u packet buffers (%u MiB) on NUMA node %d: give more huge pages "
-			 "(drivers-conf/hugepages.sh), a larger -m with --no-huge, or smaller ports[].rx_descriptors",
-			 n, n / 1024 * 9 / 4, node);
+		snprintf(
+			err, err_len,
+			"not enough memory for %u packet buffers (%u MiB) on NUMA node %d: give more huge pages "
+			"(drivers-conf/hugepages.sh), a larger -m with --no-huge, or smaller ports[].rx_descriptors",
+			n, n / 1024 * 9 / 4, node);
 		return -ENOMEM;
 	}
 	return 0;
@@ -67,7 +70,8 @@ static int start_ports(struct tg_gateway *g, const struct tg_config *c, char *er
 {
 	for (unsigned int p = 0; p < c->n_ports; p++) {
 		int r = tg_port_start(&g->ports[p], &c->ports[p], g->n_workers,
-				      g->mode == TG_MODE_SHADOW, g->pool, rte_socket_count(), err, err_len);
+				      g->mode == TG_MODE_SHADOW, g->pool, rte_socket_count(), err,
+				      err_len);
 
 		if (r != 0)
 			return r;
@@ -87,7 +91,8 @@ static int make_rings(struct tg_gateway *g, char *err, size_t err_len)
 		if (g->inbox[i] == NULL)
 			return -ENOMEM;
 	}
-	g->control_out = rte_ring_create("control_out", 256, rte_socket_id(), RING_F_SP_ENQ | RING_F_SC_DEQ);
+	g->control_out = rte_ring_create("control_out", 256, rte_socket_id(),
+					 RING_F_SP_ENQ | RING_F_SC_DEQ);
 	return g->control_out != NULL ? 0 : -ENOMEM;
 }
 
@@ -163,20 +168,23 @@ static int make_workers(struct tg_gateway *g, const struct tg_config *c, const u
 	for (unsigned int i = 0; i < g->n_workers; i++) {
 		int socket = (int)rte_lcore_to_socket_id(lcore[i]), r;
 
-		g->others[i] = tg_mem_zalloc("others", TG_SERVERS_MAX * sizeof(uint32_t), 64, socket);
+		g->others[i] = tg_mem_zalloc("others", TG_SERVERS_MAX * sizeof(uint32_t), 64,
+					     socket);
 		env.others = g->others[i];
-		r = g->others[i] == NULL ? -ENOMEM
-					 : tg_worker_create(&env, i, g->n_workers, socket, &g->worker[i]);
+		r = g->others[i] == NULL
+			    ? -ENOMEM
+			    : tg_worker_create(&env, i, g->n_workers, socket, &g->worker[i]);
 		if (r == 0)
 			r = equip_worker(g, g->worker[i], lcore[i]);
 		if (r == 0)
 			continue;
-		snprintf(err, err_len,
-			 "not enough memory for worker %u on NUMA node %d: its flow table of %u slots takes %u MiB; "
-			 "give more huge pages (drivers-conf/hugepages.sh), a larger -m with --no-huge, or fewer "
-			 "flow_table.slots_per_worker",
-			 i, socket, c->flow_table.slots,
-			 (unsigned int)((uint64_t)c->flow_table.slots * 130 >> 20));
+		snprintf(
+			err, err_len,
+			"not enough memory for worker %u on NUMA node %d: its flow table of %u slots takes %u MiB; "
+			"give more huge pages (drivers-conf/hugepages.sh), a larger -m with --no-huge, or fewer "
+			"flow_table.slots_per_worker",
+			i, socket, c->flow_table.slots,
+			(unsigned int)((uint64_t)c->flow_table.slots * 130 >> 20));
 		return r;
 	}
 	return 0;
@@ -202,12 +210,14 @@ static int make_shared(struct tg_gateway *g, char *err, size_t err_len)
 }
 
 /* A configuration whose ports fit the mode. */
-static int check_ports(const struct tg_gateway *g, const struct tg_config *c, char *err, size_t err_len)
+static int check_ports(const struct tg_gateway *g, const struct tg_config *c, char *err,
+		       size_t err_len)
 {
 	if (c->n_ports == 0) {
-		snprintf(err, err_len,
-			 "%s: ports: is empty; name at least one DPDK port to receive from (doc/configuration.md)",
-			 g->options->config);
+		snprintf(
+			err, err_len,
+			"%s: ports: is empty; name at least one DPDK port to receive from (doc/configuration.md)",
+			g->options->config);
 		return -EINVAL;
 	}
 	return 0;
@@ -240,7 +250,8 @@ int tg_gateway_start(struct tg_gateway *g, const struct tg_options *options,
 	pthread_mutex_init(&g->mutex, NULL);
 	g->n_workers = find_workers(lcore);
 	r = check_ports(g, config, err, err_len);
-	if (r == 0 && getrandom(g->flow_secret, sizeof(g->flow_secret), 0) != sizeof(g->flow_secret)) {
+	if (r == 0 &&
+	    getrandom(g->flow_secret, sizeof(g->flow_secret), 0) != sizeof(g->flow_secret)) {
 		snprintf(err, err_len, "no random numbers from the kernel: %s", strerror(errno));
 		r = -errno;
 	}

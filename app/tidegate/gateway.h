@@ -49,7 +49,7 @@ struct tg_gateway {
 	uint64_t costs_due, neigh_due, stats_due;
 	struct {
 		uint64_t count, sum_ns;
-	} *cost_seen; /* by server id: what the last cost was computed from */
+	} * cost_seen; /* by server id: what the last cost was computed from */
 	uint64_t reloads, reloads_failed;
 };
 

@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "capture/offline.h"
-#include "preflight.h"
 #include "eal.h"
 #include "gateway.h"
 #include "options.h"
+#include "preflight.h"
 #include "run.h"
 
 static volatile bool quit, hup;

@@ -7,7 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPT_CONFIG = 256, OPT_CAPTURE, OPT_REPORT, OPT_REPLAY, OPT_STATS, OPT_SHADOW, OPT_CHECK, OPT_VERSION };
+enum {
+	OPT_CONFIG = 256,
+	OPT_CAPTURE,
+	OPT_REPORT,
+	OPT_REPLAY,
+	OPT_STATS,
+	OPT_SHADOW,
+	OPT_CHECK,
+	OPT_VERSION
+};
 
 static const struct option longs[] = {
 	{"config", required_argument, NULL, OPT_CONFIG},
@@ -24,7 +33,8 @@ static const struct option longs[] = {
 
 void tg_options_help(const char *program)
 {
-	printf("tidegate " TG_VERSION ": a layer-4 gateway that measures response latency from one direction\n"
+	printf("tidegate " TG_VERSION
+	       ": a layer-4 gateway that measures response latency from one direction\n"
 	       "\n"
 	       "  %s --capture FILE [--config FILE] [--report FILE] [--replay[=SPEED]]\n"
 	       "      reads a capture (pcap, pcapng) and prints what it tells; needs no root\n"
@@ -68,7 +78,8 @@ static int number(const char *text, double low, double high, double *out)
 
 	errno = 0;
 	*out = strtod(text, &end);
-	return errno == 0 && end != text && *end == '\0' && *out >= low && *out <= high ? 0 : -EINVAL;
+	return errno == 0 && end != text && *end == '\0' && *out >= low && *out <= high ? 0
+											: -EINVAL;
 }
 
 /* getopt's verdict on one option. */
@@ -93,14 +104,16 @@ static int take(int c, char **argv, struct tg_options *o, char *err, size_t err_
 		}
 		if (number(optarg, 0.001, 1e6, &o->replay) == 0)
 			return 0;
-		snprintf(err, err_len, "--replay=%s: a speed from 0.001 to 1000000 is wanted", optarg);
+		snprintf(err, err_len, "--replay=%s: a speed from 0.001 to 1000000 is wanted",
+			 optarg);
 		return -EINVAL;
 	case OPT_STATS:
 		if (number(optarg, 1, 86400, &value) == 0) {
 			o->stats_period_s = (unsigned int)value;
 			return 0;
 		}
-		snprintf(err, err_len, "--stats-period %s: seconds from 1 to 86400 are wanted", optarg);
+		snprintf(err, err_len, "--stats-period %s: seconds from 1 to 86400 are wanted",
+			 optarg);
 		return -EINVAL;
 	case OPT_SHADOW:
 		o->shadow = true;
@@ -119,7 +132,8 @@ static int take(int c, char **argv, struct tg_options *o, char *err, size_t err_
 		return 0;
 	default:
 		snprintf(err, err_len, "%s: %s; see --help", argv[optind - 1],
-			 c == ':' ? "needs a value" : "no such option (EAL options stand before --)");
+			 c == ':' ? "needs a value"
+				  : "no such option (EAL options stand before --)");
 		return -EINVAL;
 	}
 }

@@ -13,7 +13,7 @@ struct tg_options {
 	double replay;       /* --replay[=SPEED]: 0 as fast as possible */
 	unsigned int stats_period_s;
 	bool shadow, check, interactive, help, version;
-	int eal_argc;        /* the program's name and the EAL options */
+	int eal_argc; /* the program's name and the EAL options */
 	char **eal_argv;
 };
 

@@ -92,8 +92,8 @@ void tg_owner_hand_over(struct tg_worker *w, struct tg_burst *b)
 
 uint16_t tg_owner_take(struct tg_worker *w, struct tg_burst *b, uint64_t now)
 {
-	b->n = (uint16_t)rte_ring_sc_dequeue_burst(w->inbox[w->index], (void **)b->mbuf, TG_BURST_MAX,
-						   NULL);
+	b->n = (uint16_t)rte_ring_sc_dequeue_burst(w->inbox[w->index], (void **)b->mbuf,
+						   TG_BURST_MAX, NULL);
 	b->port = 0;
 	b->now = now;
 	for (unsigned int i = 0; i < b->n; i++) {

@@ -80,7 +80,8 @@ static enum tg_reason first_packet(const struct tg_pkt *p, bool *consistent, boo
 	return TG_DROP_NONE;
 }
 
-static void measure(struct tg_worker *w, struct tg_flow *f, const struct tg_pkt *p, uint64_t arrival)
+static void measure(struct tg_worker *w, struct tg_flow *f, const struct tg_pkt *p,
+		    uint64_t arrival)
 {
 	struct tg_sample s;
 
@@ -252,7 +253,8 @@ static void flow_gone(void *ctx, struct tg_flow *f)
 
 	if (!server_stands(w, f))
 		return;
-	if (tg_pirate_finish(&w->snapshot->pirate[f->key.service], f->estimator, f->near, f->far, &s))
+	if (tg_pirate_finish(&w->snapshot->pirate[f->key.service], f->estimator, f->near, f->far,
+			     &s))
 		count_sample(w, f, &s);
 	if (w->own[f->server] > 0)
 		w->own[f->server]--;

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <libgen.h>
 #include <limits.h>
+#include <numa.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -12,7 +13,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <numa.h>
 
 #include "tg_config.h"
 
@@ -87,7 +87,8 @@ static uint64_t memory_needed(const struct tg_config *c, unsigned int workers)
 	uint64_t buffers = workers * 4864u;
 
 	for (unsigned int p = 0; p < c->n_ports; p++)
-		buffers += workers * (c->ports[p].rx_descriptors + c->ports[p].tx_descriptors + 256u);
+		buffers += workers *
+			   (c->ports[p].rx_descriptors + c->ports[p].tx_descriptors + 256u);
 	return workers * ((uint64_t)c->flow_table.slots * 130 >> 20) + (buffers * 2304 >> 20) + 48;
 }
 
@@ -104,8 +105,9 @@ static void check_memory(const struct tg_options *o, const struct tg_config *c)
 	if (eal_option(o, "--no-huge") != NULL) {
 		have = m != NULL ? strtoull(m, NULL, 10) : 64;
 		if (have < need)
-			fault("--no-huge with %llu MiB: %llu MiB are needed; add -m %llu", (unsigned long long)have,
-			      (unsigned long long)need, (unsigned long long)need);
+			fault("--no-huge with %llu MiB: %llu MiB are needed; add -m %llu",
+			      (unsigned long long)have, (unsigned long long)need,
+			      (unsigned long long)need);
 		return;
 	}
 	if (page == 0)
@@ -135,8 +137,8 @@ static void check_devices(const struct tg_options *o)
 		snprintf(name, sizeof(name), "%.*s", (int)strcspn(at + 6, ","), at + 6);
 		snprintf(path, sizeof(path), "/sys/class/net/%s", name);
 		if (stat(path, &st) != 0)
-			fault("interface \"%s\" (in %s) is not here; `ip link` lists those that are", name,
-			      o->eal_argv[i]);
+			fault("interface \"%s\" (in %s) is not here; `ip link` lists those that are",
+			      name, o->eal_argv[i]);
 	}
 }
 
@@ -145,7 +147,8 @@ static void check_rights(const struct tg_options *o)
 	bool devices = false;
 
 	for (int i = 1; i < o->eal_argc; i++)
-		devices |= strstr(o->eal_argv[i], "net_af_") != NULL || strstr(o->eal_argv[i], "net_tap") != NULL;
+		devices |= strstr(o->eal_argv[i], "net_af_") != NULL ||
+			   strstr(o->eal_argv[i], "net_tap") != NULL;
 	if (capng_get_caps_process() != 0 || !devices)
 		return;
 	if (!capng_have_capability(CAPNG_EFFECTIVE, CAP_NET_RAW))

@@ -38,7 +38,8 @@ static int find_service(const struct tg_registry *r, const char *name)
 }
 
 /* The same server: same name and address in the same service. */
-static int find_server(const struct tg_registry *r, uint16_t service, const struct tg_config_server *s)
+static int find_server(const struct tg_registry *r, uint16_t service,
+		       const struct tg_config_server *s)
 {
 	for (unsigned int i = 0; i < r->n_servers; i++) {
 		const struct tg_registry_server *e = &r->server[i];

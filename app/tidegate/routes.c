@@ -37,7 +37,8 @@ struct way {
 	const struct tg_addr *hop, *source;
 };
 
-static bool find_way(const struct tg_config *c, const struct tg_config_server *server, struct way *w)
+static bool find_way(const struct tg_config *c, const struct tg_config_server *server,
+		     struct way *w)
 {
 	const struct tg_addr *to = &server->address;
 
@@ -77,10 +78,11 @@ int tg_route_make(const struct tg_snapshot_env *env, const struct tg_config *c,
 
 	tg_addr_format(&server->address, text, sizeof(text));
 	if (!find_way(c, server, &way)) {
-		snprintf(err, err_len,
-			 "service \"%s\": server \"%s\" (%s) is in no network of a server-side port and no "
-			 "gateway leads there; add the network to ports[].addresses, a gateway, or the server's mac",
-			 service->name, server->name, text);
+		snprintf(
+			err, err_len,
+			"service \"%s\": server \"%s\" (%s) is in no network of a server-side port and no "
+			"gateway leads there; add the network to ports[].addresses, a gateway, or the server's mac",
+			service->name, server->name, text);
 		return -EINVAL;
 	}
 	if (way.source == NULL && (service->forward == TG_FORWARD_IPIP || !server->has_mac)) {
@@ -125,10 +127,11 @@ int tg_local_make(const struct tg_snapshot_env *env, const struct tg_config *c,
 		memcpy(ports[i].mac, env->ports[i].mac, sizeof(ports[i].mac));
 		ports[i].vlan = p->vlan;
 		for (unsigned int k = 0; k < p->n_addresses; k++)
-			a[n++] = (struct tg_neigh_address){p->addresses[k].addr, (uint16_t)i, false, true};
+			a[n++] = (struct tg_neigh_address){p->addresses[k].addr, (uint16_t)i, false,
+							   true};
 		for (unsigned int k = 0; p->role != TG_ROLE_SERVER && k < c->n_services; k++)
-			a[n++] = (struct tg_neigh_address){c->services[k].address, (uint16_t)i, true,
-							   c->services[k].answer_ping};
+			a[n++] = (struct tg_neigh_address){c->services[k].address, (uint16_t)i,
+							   true, c->services[k].answer_ping};
 	}
 	r = tg_neigh_local_create(a, n, ports, c->n_ports, -1, out);
 	free(a);

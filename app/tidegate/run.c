@@ -3,10 +3,10 @@
 
 #include <poll.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <unistd.h>
 #include <rte_cycles.h>
 #include <rte_lcore.h>
+#include <stdio.h>
+#include <unistd.h>
 
 #include "api.h"
 #include "capture/report.h"
@@ -46,7 +46,8 @@ static void reload(struct tg_gateway *g)
 		printf("tidegate: reloaded %s, version %llu\n", g->options->config,
 		       (unsigned long long)g->snapshot->version);
 	else
-		fprintf(stderr, "tidegate: reload failed, the configuration in force stays:\n%s\n", err);
+		fprintf(stderr, "tidegate: reload failed, the configuration in force stays:\n%s\n",
+			err);
 	fflush(stdout);
 }
 
@@ -122,8 +123,8 @@ int tg_run(struct tg_gateway *g, const volatile bool *quit, volatile bool *hup)
 	char err[512];
 	int r;
 
-	if (tg_control_socket_open(c->control_socket, c->control_mode, c->control_group, tg_api_handle, g,
-				   &g->socket, err, sizeof(err)) != 0) {
+	if (tg_control_socket_open(c->control_socket, c->control_mode, c->control_group,
+				   tg_api_handle, g, &g->socket, err, sizeof(err)) != 0) {
 		fprintf(stderr, "tidegate: %s\n", err);
 		return 1;
 	}
@@ -148,7 +149,8 @@ int tg_run_report(struct tg_gateway *g)
 	if (tg_totals_collect(g->snapshot, g->worker, g->n_workers, &t) != 0)
 		return 1;
 	tg_report_text(&report, stdout);
-	if (g->options->report != NULL && tg_report_write(&report, g->options->report, err, sizeof(err)) != 0) {
+	if (g->options->report != NULL &&
+	    tg_report_write(&report, g->options->report, err, sizeof(err)) != 0) {
 		fprintf(stderr, "tidegate: %s\n", err);
 		r = 1;
 	}

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "snapshot.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <arpa/inet.h>
 
 #include "routes.h"
 
@@ -122,7 +122,8 @@ static int compile(struct tg_snapshot *s, const struct tg_snapshot_env *env,
 			s->server[server_id[k]] = &v->servers[j];
 			if (env->neigh == NULL)
 				continue;
-			r = tg_route_make(env, c, v, &v->servers[j], &s->route[server_id[k]], err, err_len);
+			r = tg_route_make(env, c, v, &v->servers[j], &s->route[server_id[k]], err,
+					  err_len);
 			if (r != 0)
 				return r;
 		}

@@ -20,19 +20,19 @@ struct tg_server_stats {
 	uint64_t packets; /* accepted by the driver */
 	uint64_t bytes;
 	uint64_t exchanges[TG_ESTIMATOR_COUNT]; /* by the estimator that found them */
-	uint64_t setup;          /* first exchanges of TLS connections: not in the histograms */
-	struct tg_hist latency;  /* L */
-	struct tg_hist server;   /* S */
+	uint64_t setup;         /* first exchanges of TLS connections: not in the histograms */
+	struct tg_hist latency; /* L */
+	struct tg_hist server;  /* S */
 } __attribute__((aligned(64)));
 
 struct tg_worker_stats {
 	uint64_t received, received_bytes;
 	uint64_t forwarded, forwarded_bytes;
-	uint64_t replied;     /* answers of our own: ARP, ND, ping */
-	uint64_t handed_over; /* to the owning worker, by ring */
-	uint64_t stateless;   /* forwarded by consistent hash, without a flow entry */
-	uint64_t repicked;    /* flows whose server went away */
-	uint64_t refused;     /* packets that the driver did not take at the first try */
+	uint64_t replied;           /* answers of our own: ARP, ND, ping */
+	uint64_t handed_over;       /* to the owning worker, by ring */
+	uint64_t stateless;         /* forwarded by consistent hash, without a flow entry */
+	uint64_t repicked;          /* flows whose server went away */
+	uint64_t refused;           /* packets that the driver did not take at the first try */
 	uint64_t turns, busy_turns; /* of the loop; busy: received something */
 	uint64_t dropped[TG_DROP_REASON_COUNT];
 	struct tg_gate_stats gate;

@@ -2,9 +2,9 @@
 #include "telemetry.h"
 
 #include <errno.h>
+#include <rte_telemetry.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <rte_telemetry.h>
 
 #include "explain.h"
 #include "tg_telemetry.h"
@@ -58,7 +58,8 @@ static void histogram(struct rte_tel_data *d, const char *what, const struct tg_
 
 	tg_tel_u64f(d, tg_hist_mean_ns(h), "%s_mean_ns", what);
 	for (unsigned int i = 0; i < 3; i++)
-		tg_tel_u64f(d, tg_hist_percentile_ns(h, points[i].p), "%s_%s_ns", what, points[i].name);
+		tg_tel_u64f(d, tg_hist_percentile_ns(h, points[i].p), "%s_%s_ns", what,
+			    points[i].name);
 }
 
 static int services(struct query *q)
@@ -71,7 +72,8 @@ static int services(struct query *q)
 			continue;
 		tg_tel_stringf(q->d, s->service[i]->name, "service_%u_name", i);
 		tg_tel_u64f(q->d, s->service[i]->n_servers, "service_%u_servers", i);
-		tg_tel_u64f(q->d, tg_select_count(s->group[i]), "service_%u_servers_taking_flows", i);
+		tg_tel_u64f(q->d, tg_select_count(s->group[i]), "service_%u_servers_taking_flows",
+			    i);
 		shown++;
 	}
 	tg_tel_u64(q->d, "next", i < s->n_services ? i : 0);
@@ -119,7 +121,8 @@ static int latency(struct query *q)
 	if (service == TG_NO_SERVICE)
 		return -EINVAL;
 	for (unsigned int i = 0; q->n > 1 && i < q->totals.n_servers; i++)
-		if (q->totals.server[i].service == service && strcmp(q->totals.server[i].config->name, q->arg[1]) == 0)
+		if (q->totals.server[i].service == service &&
+		    strcmp(q->totals.server[i].config->name, q->arg[1]) == 0)
 			only = &q->totals.server[i];
 	if (q->n > 1 && only == NULL)
 		return -EINVAL;
@@ -153,7 +156,8 @@ static int flow(struct query *q)
 
 	if (q->n != 5)
 		return -EINVAL;
-	snprintf(tuple, sizeof(tuple), "%s,%s,%s,%s,%s", q->arg[0], q->arg[1], q->arg[2], q->arg[3], q->arg[4]);
+	snprintf(tuple, sizeof(tuple), "%s,%s,%s,%s,%s", q->arg[0], q->arg[1], q->arg[2], q->arg[3],
+		 q->arg[4]);
 	if (tg_explain(q->g, tuple, &e, err, sizeof(err)) != 0)
 		return -EINVAL;
 	tg_tel_u64(q->d, "entry", e.entry);
@@ -225,8 +229,10 @@ static int lcore(struct query *q)
 		tg_tel_u64(q->d, "turns", tg_stat_read(&s->turns));
 		tg_tel_u64(q->d, "busy_turns", tg_stat_read(&s->busy_turns));
 		tg_tel_u64(q->d, "ageing_rounds", tg_stat_read(&t->rounds));
-		tg_tel_u64(q->d, "ageing_work_ns", tg_ticks_to_ns(&q->g->clock, tg_stat_read(&t->work)));
-		tg_tel_u64(q->d, "ageing_late_max_ns", tg_ticks_to_ns(&q->g->clock, tg_stat_read(&t->late_max)));
+		tg_tel_u64(q->d, "ageing_work_ns",
+			   tg_ticks_to_ns(&q->g->clock, tg_stat_read(&t->work)));
+		tg_tel_u64(q->d, "ageing_late_max_ns",
+			   tg_ticks_to_ns(&q->g->clock, tg_stat_read(&t->late_max)));
 		return 0;
 	}
 	return -EINVAL;
@@ -247,9 +253,12 @@ static const struct {
 	const char *name, *help;
 	int (*run)(struct query *q);
 } commands[] = {
-	{"/tidegate/services", "Services by id. Parameter: id to start from (`next` of the page before)", services},
-	{"/tidegate/servers", "Servers of a service. Parameters: service name or id[, how many to skip]", servers},
-	{"/tidegate/latency", "Latency (L) and server time (S). Parameters: service[, server name]", latency},
+	{"/tidegate/services",
+	 "Services by id. Parameter: id to start from (`next` of the page before)", services},
+	{"/tidegate/servers",
+	 "Servers of a service. Parameters: service name or id[, how many to skip]", servers},
+	{"/tidegate/latency", "Latency (L) and server time (S). Parameters: service[, server name]",
+	 latency},
 	{"/tidegate/flow", "One flow. Parameters: protocol,source,port,destination,port", flow},
 	{"/tidegate/flows", "Flow tables. No parameters", flows},
 	{"/tidegate/drops", "Dropped packets by reason. No parameters", drops},
@@ -279,7 +288,8 @@ static int on_command(const char *command, const char *params, struct rte_tel_da
 	if (gateway != NULL) {
 		q.g = gateway;
 		pthread_mutex_lock(&gateway->mutex);
-		r = tg_totals_collect(gateway->snapshot, gateway->worker, gateway->n_workers, &q.totals);
+		r = tg_totals_collect(gateway->snapshot, gateway->worker, gateway->n_workers,
+				      &q.totals);
 		if (r == 0)
 			r = answer(&q, command, params);
 		tg_totals_free(&q.totals);

@@ -22,7 +22,8 @@ static void answer(struct tg_gateway *g, char *line)
 	if (n == 0)
 		return;
 	first = n > 1 ? 2 : 1;
-	snprintf(command, sizeof(command), "%s%s%s", word[0], first == 2 ? " " : "", first == 2 ? word[1] : "");
+	snprintf(command, sizeof(command), "%s%s%s", word[0], first == 2 ? " " : "",
+		 first == 2 ? word[1] : "");
 	result = tg_api_handle(g, command, &word[first], n - first, err, sizeof(err));
 	if (result == NULL) {
 		printf("%s\n", err);

@@ -33,7 +33,8 @@ int tg_worker_create(const struct tg_worker_env *env, unsigned int index, unsign
 				      socket);
 	if (w->local == NULL || w->own == NULL || w->generation == NULL)
 		goto fail;
-	err = tg_flow_table_create(env->flow_table, &env->clock, env->flow_secret, socket, &w->flows);
+	err = tg_flow_table_create(env->flow_table, &env->clock, env->flow_secret, socket,
+				   &w->flows);
 	if (err != 0)
 		goto fail;
 	for (unsigned int s = 0; s < TG_SERVICES_MAX; s++)

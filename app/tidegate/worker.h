@@ -50,8 +50,8 @@ struct tg_worker {
 	struct tg_clock clock;
 	const struct tg_snapshot *snapshot; /* this turn's */
 	struct tg_flow_table *flows;
-	struct tg_neigh_table *neigh;  /* shared by all workers; NULL unless inline */
-	const struct tg_port *ports;   /* shared, immutable */
+	struct tg_neigh_table *neigh; /* shared by all workers; NULL unless inline */
+	const struct tg_port *ports;  /* shared, immutable */
 	unsigned int n_ports;
 	struct tg_select_local *local; /* by service id */
 	struct tg_select_view view;
@@ -62,10 +62,10 @@ struct tg_worker {
 	tg_sample_fn sample;
 	void *sample_ctx;
 	/* gateway only */
-	struct rte_ring **inbox;       /* by worker index: packets handed over to it */
-	struct rte_ring *control_out;  /* frames that control wants sent, worker 0 */
-	struct tg_rx *rx;              /* one a port */
-	struct tg_tx *tx;              /* one a port */
+	struct rte_ring **inbox;      /* by worker index: packets handed over to it */
+	struct rte_ring *control_out; /* frames that control wants sent, worker 0 */
+	struct tg_rx *rx;             /* one a port */
+	struct tg_tx *tx;             /* one a port */
 	struct tg_sched sched;
 	struct tg_task ageing;
 	unsigned int aged; /* buckets swept in this round */
@@ -82,9 +82,9 @@ struct tg_worker_env {
 	enum tg_mode mode;
 	struct tg_clock clock;
 	const struct tg_flow_params *flow_table;
-	const uint8_t *flow_secret;  /* TG_FLOW_SECRET_SIZE */
-	const uint32_t *cost_ns;     /* by server id, TG_SERVERS_MAX */
-	const uint32_t *others;      /* by server id, of this worker */
+	const uint8_t *flow_secret; /* TG_FLOW_SECRET_SIZE */
+	const uint32_t *cost_ns;    /* by server id, TG_SERVERS_MAX */
+	const uint32_t *others;     /* by server id, of this worker */
 	uint64_t seed;
 };
 

@@ -12,8 +12,8 @@
 #include <stdint.h>
 
 struct tg_clock {
-	uint64_t hz;       /* ticks a second, 1e6..1e11 */
-	uint64_t ns_mult;  /* ns = ticks * ns_mult >> 32: no division on the packet path */
+	uint64_t hz;      /* ticks a second, 1e6..1e11 */
+	uint64_t ns_mult; /* ns = ticks * ns_mult >> 32: no division on the packet path */
 };
 
 static inline struct tg_clock tg_clock_init(uint64_t hz)

@@ -15,9 +15,9 @@
 #include <stdint.h>
 
 #define TG_HIST_SUB_BITS 5
-#define TG_HIST_SUB (1u << TG_HIST_SUB_BITS)
-#define TG_HIST_OCTAVES 36 /* 2^40 ns is about 1100 s */
-#define TG_HIST_BUCKETS (TG_HIST_OCTAVES * TG_HIST_SUB)
+#define TG_HIST_SUB      (1u << TG_HIST_SUB_BITS)
+#define TG_HIST_OCTAVES  36 /* 2^40 ns is about 1100 s */
+#define TG_HIST_BUCKETS  (TG_HIST_OCTAVES * TG_HIST_SUB)
 
 struct tg_hist {
 	uint64_t count;
@@ -61,7 +61,8 @@ void tg_hist_add(struct tg_hist *total, const struct tg_hist *from);
  * the window is not known exactly: the upper edge of its last used bucket, at most now's. */
 void tg_hist_sub(const struct tg_hist *now, const struct tg_hist *before, struct tg_hist *out);
 
-/* Percentile p in 0..100 (nearest rank, linear inside the bucket, never above max_ns); 0 when empty. */
+/* Percentile p in 0..100 (nearest rank, linear inside the bucket, never above max_ns); 0 when
+ * empty. Smooth samples: well within 1/64 of the truth; never more than a step, 1/32, off. */
 uint64_t tg_hist_percentile_ns(const struct tg_hist *h, double p);
 
 /* sum/count, exact; 0 when empty. */

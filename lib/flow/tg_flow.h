@@ -56,7 +56,7 @@ struct tg_flow {
 	uint16_t server_generation; /* of that id when it was picked */
 	uint8_t state;              /* enum tg_flow_state. Written by flow */
 	uint8_t estimator;          /* private to the estimator */
-	uint16_t tls;               /* 1: a payload began like a TLS handshake. Written by the pipeline */
+	uint16_t tls; /* 1: a payload began like a TLS handshake. Written by the pipeline */
 	_Alignas(8) uint8_t near[24]; /* private to the estimator */
 	/* second line */
 	uint8_t far[64]; /* private to the estimator */

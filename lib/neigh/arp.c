@@ -19,8 +19,7 @@ static bool is_ours_to_read(const struct rte_arp_hdr *a)
 {
 	return a->arp_hardware == rte_cpu_to_be_16(RTE_ARP_HRD_ETHER) &&
 	       a->arp_protocol == rte_cpu_to_be_16(RTE_ETHER_TYPE_IPV4) &&
-	       a->arp_hlen == RTE_ETHER_ADDR_LEN &&
-	       a->arp_plen == sizeof(a->arp_data.arp_sip) &&
+	       a->arp_hlen == RTE_ETHER_ADDR_LEN && a->arp_plen == sizeof(a->arp_data.arp_sip) &&
 	       (a->arp_opcode == rte_cpu_to_be_16(RTE_ARP_OP_REQUEST) ||
 		a->arp_opcode == rte_cpu_to_be_16(RTE_ARP_OP_REPLY));
 }

@@ -89,7 +89,7 @@ static bool read_message(const uint8_t *ip, uint32_t ip_len, struct nd_message *
 	const struct rte_ipv6_hdr *h = (const void *)ip;
 	uint8_t want;
 
-	if (ip_len < fixed)
+	if (ip_len < fixed || rte_be_to_cpu_16(h->payload_len) != ip_len - sizeof(*h))
 		return false;
 	memcpy(&m->nd, h + 1, sizeof(m->nd));
 	memcpy(&m->src, h->src_addr, sizeof(m->src));
@@ -105,12 +105,10 @@ static void build(struct nd_packet *out, uint8_t type, uint32_t flags, const str
 		  const struct tg_addr *dst, const struct tg_addr *target, const uint8_t *mac)
 {
 	struct nd_packet k = {
-		.ip = {
-			.vtc_flow = rte_cpu_to_be_32(UINT32_C(6) << 28),
-			.payload_len = rte_cpu_to_be_16(sizeof(k) - sizeof(k.ip)),
-			.proto = IPPROTO_ICMPV6,
-			.hop_limits = ND_HOP_LIMIT,
-		},
+		.ip.vtc_flow = rte_cpu_to_be_32(UINT32_C(6) << 28),
+		.ip.payload_len = rte_cpu_to_be_16(sizeof(k) - sizeof(k.ip)),
+		.ip.proto = IPPROTO_ICMPV6,
+		.ip.hop_limits = ND_HOP_LIMIT,
 		.nd = {.type = type, .flags = rte_cpu_to_be_32(flags), .target = *target},
 		.link = {.type = type == ND_SOLICIT ? OPTION_SOURCE : OPTION_TARGET, .units = 1},
 	};

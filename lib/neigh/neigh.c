@@ -53,9 +53,8 @@ static bool same_vlan(const struct tg_neigh_port *port, const struct tg_pkt *p)
 	return port->vlan == 0 || ((p->flags & TG_PKT_VLAN) && (p->vlan & 0xfff) == port->vlan);
 }
 
-void neigh_learn(struct tg_neigh_table *t, const struct tg_neigh_local *l,
-		 const struct tg_burst *b, unsigned int i, const struct tg_addr *a,
-		 const uint8_t mac[6], bool override)
+void neigh_learn(struct tg_neigh_table *t, const struct tg_neigh_local *l, const struct tg_burst *b,
+		 unsigned int i, const struct tg_addr *a, const uint8_t mac[6], bool override)
 {
 	struct neigh_entry *e;
 	uint64_t old, word = tg_mac_word(mac);

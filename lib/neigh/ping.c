@@ -5,10 +5,10 @@
 
 #include "private.h"
 
-#define ECHO_REPLY_V4  0
-#define ECHO_REPLY_V6  129
-#define REPLY_TTL      64
-#define NS_PER_TOKEN   (UINT64_C(1000000000) / TG_PING_RATE)
+#define ECHO_REPLY_V4 0
+#define ECHO_REPLY_V6 129
+#define REPLY_TTL     64
+#define NS_PER_TOKEN  (UINT64_C(1000000000) / TG_PING_RATE)
 
 /* A 16-bit word under the checksum changed (RFC 1624, equation 3); all in network order. */
 static uint16_t checksum_update(uint16_t checksum, uint16_t from, uint16_t to)

@@ -74,9 +74,8 @@ struct neigh_entry *neigh_find(struct tg_neigh_table *t, uint16_t port, const st
 
 /* a has the link address mac, says packet i; known addresses only. override: also if another one is
  * known (RFC 4861 section 7.2.5). */
-void neigh_learn(struct tg_neigh_table *t, const struct tg_neigh_local *l,
-		 const struct tg_burst *b, unsigned int i, const struct tg_addr *a,
-		 const uint8_t mac[6], bool override);
+void neigh_learn(struct tg_neigh_table *t, const struct tg_neigh_local *l, const struct tg_burst *b,
+		 unsigned int i, const struct tg_addr *a, const uint8_t mac[6], bool override);
 /* a answered without saying its link address: the one we have is right. */
 void neigh_confirm(struct tg_neigh_table *t, const struct tg_burst *b, const struct tg_addr *a);
 

@@ -7,8 +7,8 @@
 #define UNANSWERED_MAX 3
 
 /* Is a frame due, and to whom: NULL for everyone, mac for the known address alone. */
-static bool due(const struct tg_neigh_table *t, struct neigh_entry *e, uint64_t now,
-		uint8_t *mac, const uint8_t **unicast)
+static bool due(const struct tg_neigh_table *t, struct neigh_entry *e, uint64_t now, uint8_t *mac,
+		const uint8_t **unicast)
 {
 	uint64_t fresh_until, word = __atomic_load_n(&e->word, __ATOMIC_ACQUIRE);
 
@@ -32,15 +32,14 @@ static bool due(const struct tg_neigh_table *t, struct neigh_entry *e, uint64_t 
 	}
 	e->unanswered = 0;
 	/* A worker that learns another address just now wins. */
-	__atomic_compare_exchange_n(&e->word, &word, word & ~TG_MAC_VALID, false,
-				    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+	__atomic_compare_exchange_n(&e->word, &word, word & ~TG_MAC_VALID, false, __ATOMIC_RELAXED,
+				    __ATOMIC_RELAXED);
 	return true;
 }
 
-unsigned int tg_neigh_tick(struct tg_neigh_table *t, const struct tg_neigh_port *ports,
-			   uint64_t now, unsigned int max,
-			   void (*send)(void *ctx, uint16_t port, const uint8_t *frame, uint16_t len),
-			   void *ctx)
+unsigned int tg_neigh_tick(
+	struct tg_neigh_table *t, const struct tg_neigh_port *ports, uint64_t now, unsigned int max,
+	void (*send)(void *ctx, uint16_t port, const uint8_t *frame, uint16_t len), void *ctx)
 {
 	unsigned int sent = 0;
 
@@ -51,8 +50,7 @@ unsigned int tg_neigh_tick(struct tg_neigh_table *t, const struct tg_neigh_port 
 		uint16_t len;
 
 		t->cursor = (t->cursor + 1) % TG_NEIGH_MAX;
-		if (e->state != NEIGH_LIVE || now < e->ask_at ||
-		    !due(t, e, now, mac, &unicast))
+		if (e->state != NEIGH_LIVE || now < e->ask_at || !due(t, e, now, mac, &unicast))
 			continue;
 		if (tg_addr_is_v4(&e->address))
 			len = neigh_arp_request(e, &ports[e->port], unicast, frame);

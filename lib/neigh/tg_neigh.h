@@ -65,10 +65,9 @@ void tg_neigh_purge(struct tg_neigh_table *t);
  * unanswered. ports is indexed by port. Returns the number sent; what max left out comes first
  * in the next tick.
  */
-unsigned int tg_neigh_tick(struct tg_neigh_table *t, const struct tg_neigh_port *ports,
-			   uint64_t now, unsigned int max,
-			   void (*send)(void *ctx, uint16_t port, const uint8_t *frame, uint16_t len),
-			   void *ctx);
+unsigned int tg_neigh_tick(
+	struct tg_neigh_table *t, const struct tg_neigh_port *ports, uint64_t now, unsigned int max,
+	void (*send)(void *ctx, uint16_t port, const uint8_t *frame, uint16_t len), void *ctx);
 
 /* addresses: n entries, ports: n_ports. An address may come several times (a port each, or the
  * VIP of several services): it answers ping where one of them does. -ENOMEM. */

@@ -27,39 +27,40 @@ enum tg_verdict {
 };
 
 /* X(constant, name in reports and telemetry, what it means) */
-#define TG_DROP_REASONS(X)                                                                         \
-	X(NONE, "none", "not dropped")                                                             \
-	X(FRAME_SHORT, "frame_short", "frame ends inside a header")                                \
-	X(NOT_IP, "not_ip", "not IPv4, IPv6 or ARP")                                               \
-	X(VLAN_DEPTH, "vlan_depth", "more than two VLAN tags")                                     \
-	X(MPLS, "mpls_unsupported", "MPLS label stack")                                            \
-	X(IP_HEADER, "ip_header", "IP version or header length is wrong")                          \
-	X(IP_LENGTH, "ip_length", "IP length is shorter than its headers or longer than the frame") \
-	X(IP_OPTIONS, "ip_source_route", "IPv4 source route option")                               \
-	X(IP6_HEADERS, "ip6_headers", "IPv6 extension headers: too many, or malformed")            \
-	X(L4_HEADER, "l4_header", "transport header is cut or its length is wrong")                \
-	X(SEGMENTED, "multi_segment", "headers spread over several buffers")                       \
-	X(NOT_OURS, "not_ours", "destination is no address of ours")                               \
-	X(NO_SERVICE, "no_service", "right address, but no service on that protocol and port")     \
-	X(FRAGMENT, "fragment", "fragment whose service or server cannot be known")                \
-	X(ICMP, "icmp", "ICMP message that no service takes")                                      \
-	X(PING_RATE, "ping_rate", "echo request above the rate that is answered")                  \
-	X(NEIGHBOUR, "neighbour_consumed", "ARP or ND message, learnt from and done with")         \
-	X(TCP_STRAY, "tcp_stray", "TCP segment that opens no connection, of an unknown flow")      \
-	X(NO_SERVER, "no_server", "no server of the service is up")                                \
-	X(TTL, "ttl_expired", "TTL or hop limit reached zero")                                     \
-	X(NO_ROUTE, "no_neighbour", "link address of the next hop is not known yet")               \
-	X(TOO_BIG, "too_big", "longer than the outgoing MTU after encapsulation")                  \
-	X(LATE, "late", "was in the gateway longer than its service allows")                       \
-	X(TX_FULL, "tx_full", "outgoing port took no more packets")                                \
-	X(HANDOVER, "handover_full", "ring to the owning worker is full")                          \
+#define TG_DROP_REASONS(X)                                                                     \
+	X(NONE, "none", "not dropped")                                                         \
+	X(FRAME_SHORT, "frame_short", "frame ends inside a header")                            \
+	X(NOT_IP, "not_ip", "not IPv4, IPv6 or ARP")                                           \
+	X(VLAN_DEPTH, "vlan_depth", "more than two VLAN tags")                                 \
+	X(MPLS, "mpls_unsupported", "MPLS label stack")                                        \
+	X(IP_HEADER, "ip_header", "IP version or header length is wrong")                      \
+	X(IP_LENGTH, "ip_length",                                                              \
+	  "IP length is shorter than its headers or longer than the frame")                    \
+	X(IP_OPTIONS, "ip_source_route", "IPv4 source route option")                           \
+	X(IP6_HEADERS, "ip6_headers", "IPv6 extension headers: too many, or malformed")        \
+	X(L4_HEADER, "l4_header", "transport header is cut or its length is wrong")            \
+	X(SEGMENTED, "multi_segment", "headers spread over several buffers")                   \
+	X(NOT_OURS, "not_ours", "destination is no address of ours")                           \
+	X(NO_SERVICE, "no_service", "right address, but no service on that protocol and port") \
+	X(FRAGMENT, "fragment", "fragment whose service or server cannot be known")            \
+	X(ICMP, "icmp", "ICMP message that no service takes")                                  \
+	X(PING_RATE, "ping_rate", "echo request above the rate that is answered")              \
+	X(NEIGHBOUR, "neighbour_consumed", "ARP or ND message, learnt from and done with")     \
+	X(TCP_STRAY, "tcp_stray", "TCP segment that opens no connection, of an unknown flow")  \
+	X(NO_SERVER, "no_server", "no server of the service is up")                            \
+	X(TTL, "ttl_expired", "TTL or hop limit reached zero")                                 \
+	X(NO_ROUTE, "no_neighbour", "link address of the next hop is not known yet")           \
+	X(TOO_BIG, "too_big", "longer than the outgoing MTU after encapsulation")              \
+	X(LATE, "late", "was in the gateway longer than its service allows")                   \
+	X(TX_FULL, "tx_full", "outgoing port took no more packets")                            \
+	X(HANDOVER, "handover_full", "ring to the owning worker is full")                      \
 	X(SHADOW, "shadow", "shadow mode: decided and counted, not sent")
 
 enum tg_reason {
 #define TG_REASON_ENUM(id, name, text) TG_DROP_##id,
 	TG_DROP_REASONS(TG_REASON_ENUM)
 #undef TG_REASON_ENUM
-	TG_DROP_REASON_COUNT
+		TG_DROP_REASON_COUNT
 };
 
 struct tg_burst {
@@ -67,14 +68,14 @@ struct tg_burst {
 	uint16_t port; /* index of the port they came from */
 	uint64_t now;  /* ticks, read right after rx */
 	struct rte_mbuf *mbuf[TG_BURST_MAX];
-	uint64_t arrival[TG_BURST_MAX];      /* ticks, conservative: never later than the truth */
-	uint64_t hash[TG_BURST_MAX];         /* flow: keyed hash of pkt[i].key */
-	struct tg_flow *flow[TG_BURST_MAX];  /* flow: the entry, or NULL for a miss */
-	uint16_t server[TG_BURST_MAX];       /* select: server id, TG_NO_SERVER before */
-	uint16_t out_port[TG_BURST_MAX];     /* encap: index of the port it leaves by */
-	uint8_t verdict[TG_BURST_MAX];       /* enum tg_verdict */
-	uint8_t reason[TG_BURST_MAX];        /* enum tg_reason */
-	uint32_t wire_len[TG_BURST_MAX];     /* length on the wire; the mbuf's unless a capture was cut */
+	uint64_t arrival[TG_BURST_MAX];     /* ticks, conservative: never later than the truth */
+	uint64_t hash[TG_BURST_MAX];        /* flow: keyed hash of pkt[i].key */
+	struct tg_flow *flow[TG_BURST_MAX]; /* flow: the entry, or NULL for a miss */
+	uint16_t server[TG_BURST_MAX];      /* select: server id, TG_NO_SERVER before */
+	uint16_t out_port[TG_BURST_MAX];    /* encap: index of the port it leaves by */
+	uint8_t verdict[TG_BURST_MAX];      /* enum tg_verdict */
+	uint8_t reason[TG_BURST_MAX];       /* enum tg_reason */
+	uint32_t wire_len[TG_BURST_MAX]; /* length on the wire; the mbuf's unless a capture was cut */
 	struct tg_pkt pkt[TG_BURST_MAX];
 };
 

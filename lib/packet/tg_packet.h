@@ -3,7 +3,8 @@
  * The parsed header of one packet, and the flow key. Everything later stages need is here, so
  * that none reads packet bytes again except to change them.
  *
- * Who writes: parse fills all of it; service fills key.service. Everyone reads.
+ * Thread-safety: one lcore owns a parsed header. Parse writes all of it, service key.service; every
+ * later stage reads.
  */
 #ifndef TG_PACKET_H
 #define TG_PACKET_H
@@ -13,7 +14,7 @@
 #include "tg_addr.h"
 
 #define TG_NO_SERVICE UINT16_MAX
-#define TG_NO_SERVER UINT16_MAX
+#define TG_NO_SERVER  UINT16_MAX
 
 /* What identifies a flow, 24 bytes, IPv4 and IPv6 alike. Compared and hashed as three 64-bit
  * words: there is no padding. Ports are in network order, 0 where the protocol has none. */
@@ -39,17 +40,18 @@ static inline int tg_key_eq(const struct tg_key *a, const struct tg_key *b)
 }
 
 /* tg_pkt.flags */
-#define TG_PKT_V6 0x0001         /* IPv6, else IPv4 */
-#define TG_PKT_FRAGMENT 0x0002   /* MF set or offset > 0 */
-#define TG_PKT_LATER 0x0004      /* fragment with offset > 0: no transport header in it */
-#define TG_PKT_TS 0x0008         /* TCP timestamps present: tsecr is valid */
-#define TG_PKT_CUT 0x0010        /* captured short of its length on the wire (offline only) */
-#define TG_PKT_ARP 0x0020        /* ARP: only l3_off and vlan are valid */
-#define TG_PKT_ND 0x0040         /* ICMPv6 neighbour discovery (RFC 4861), hop limit 255 */
-#define TG_PKT_PING 0x0080       /* ICMP or ICMPv6 echo request */
+#define TG_PKT_V6         0x0001 /* IPv6, else IPv4 */
+#define TG_PKT_FRAGMENT   0x0002 /* MF set or offset > 0 */
+#define TG_PKT_LATER      0x0004 /* fragment with offset > 0: no transport header in it */
+#define TG_PKT_TS         0x0008 /* TCP timestamps present: tsecr is valid */
+#define TG_PKT_CUT        0x0010 /* captured short of its length on the wire (offline only) */
+#define TG_PKT_ARP        0x0020 /* ARP: only l3_off and vlan are valid */
+#define TG_PKT_ND         0x0040 /* ICMPv6 neighbour discovery (RFC 4861), hop limit 255 */
+#define TG_PKT_PING       0x0080 /* ICMP or ICMPv6 echo request */
 #define TG_PKT_ICMP_ERROR 0x0100 /* ICMP or ICMPv6 error: quotes a packet of ours */
-#define TG_PKT_VLAN 0x0200       /* vlan is valid */
-#define TG_PKT_TLS 0x0400        /* TCP payload begins like a TLS handshake record (RFC 8446 section 5.1) */
+#define TG_PKT_VLAN       0x0200 /* vlan is valid */
+#define TG_PKT_TLS \
+	0x0400 /* TCP payload begins like a TLS handshake record (RFC 8446 section 5.1) */
 
 /* TCP flags as on the wire (RFC 9293 section 3.1) */
 #define TG_TCP_FIN 0x01
@@ -61,10 +63,10 @@ static inline int tg_key_eq(const struct tg_key *a, const struct tg_key *b)
 
 struct tg_pkt {
 	struct tg_key key;
-	struct tg_addr dst;   /* destination address: the VIP, if it is for us */
-	uint32_t seq;         /* TCP, host order; else 0 */
-	uint32_t ack;         /* TCP with ACK set; else 0 */
-	uint32_t tsecr;       /* TCP timestamp echo reply (RFC 7323) when TG_PKT_TS */
+	struct tg_addr dst; /* destination address: the VIP, if it is for us */
+	uint32_t seq;       /* TCP, host order; else 0 */
+	uint32_t ack;       /* TCP with ACK set; else 0 */
+	uint32_t tsecr;     /* TCP timestamp echo reply (RFC 7323) when TG_PKT_TS */
 	uint16_t payload_len; /* bytes after the transport header, from the IP length: padding is none */
 	uint16_t ip_len;      /* whole IP packet, header included */
 	uint16_t flags;       /* TG_PKT_* */
@@ -72,7 +74,7 @@ struct tg_pkt {
 	uint8_t l3_off;       /* from the start of the frame */
 	uint8_t l4_off;       /* from the start of the frame; 0 for a later fragment */
 	uint8_t tcp_flags;
-	uint8_t ttl;          /* TTL or hop limit */
+	uint8_t ttl; /* TTL or hop limit */
 } __attribute__((aligned(8)));
 _Static_assert(sizeof(struct tg_pkt) <= 72, "keep the parsed header near a cache line");
 

@@ -10,12 +10,12 @@
 #define TCP_OPTION_TS     8
 #define TCP_OPTION_TS_LEN 10
 /* NOP, NOP, timestamps of 10 bytes: how nearly every stack lays them out (RFC 7323 appendix A) */
-#define TCP_USUAL_TS 0x0101080au
+#define TCP_USUAL_TS  0x0101080au
 #define TLS_RECORD    5
 #define TLS_HANDSHAKE 0x1603u /* type handshake, major version 3 */
-#define UDP_HEADER   8
-#define UDP_FIXED    6
-#define ICMP_HEADER  8
+#define UDP_HEADER    8
+#define UDP_FIXED     6
+#define ICMP_HEADER   8
 
 static void read_ports(const struct frame *f, uint32_t off, struct tg_pkt *out)
 {

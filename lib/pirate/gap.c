@@ -26,8 +26,8 @@
 #define EPOCH_CAUSAL  3   /* causal gaps that close an epoch (published) .. */
 #define EPOCH_GAPS    64  /* .. once there are so many gaps: fewer do not settle the modes */
 #define EPOCH_WAIT    192 /* gaps that an epoch waits for a causal one, to end with it */
-#define EPOCH_LONGEST 512 /* gaps after which old ones fade even without causal ones */
-#define MEAN_OF       64  /* a bucket's mean follows the last so many gaps */
+#define EPOCH_LONGEST (MODE_LEAST * MODE_SHARE) /* .. and then the causal mode has lost its share */
+#define MEAN_OF       64                        /* a bucket's mean follows the last so many gaps */
 
 /* 65536/n: the weight of a mean's newest sample. */
 #define W(n)  (65536 / (n))
@@ -42,6 +42,7 @@ struct modes {
 	uint64_t latency;   /* ticks */
 	uint32_t causal;    /* sixteenths: gaps of the causal mode */
 	uint16_t low, high; /* log2: its first and last bucket */
+	bool rarer;         /* there are longer gaps, too few so far to be a mode that counts */
 };
 
 /*
@@ -175,6 +176,7 @@ static bool find_modes(const struct tg_pirate_config *c, const struct tg_gap_nea
 	unsigned int first = 0;
 
 	m->causal = 0;
+	m->rarer = false;
 	for (unsigned int i = 0; i < n->used; i++)
 		all += f->count[i];
 	if (all / MODE_SHARE > least)
@@ -190,6 +192,7 @@ static bool find_modes(const struct tg_pirate_config *c, const struct tg_gap_nea
 			m->low = f->centre[first];
 			m->high = f->centre[i];
 		}
+		m->rarer = count < least && count >= ONE;
 		count = 0;
 		time = 0;
 		first = i + 1;
@@ -223,18 +226,27 @@ static uint32_t new_causal(const struct tg_gap_near *n, const struct modes *m)
 	return fresh < n->since ? fresh : n->since;
 }
 
+/* The causal mode is a memory: the flow got faster. */
+static void forget(struct tg_gap_near *n, struct tg_gap_far *f, const struct modes *m)
+{
+	for (unsigned int i = n->used; i-- > 0;)
+		if (f->centre[i] >= m->low)
+			remove_bucket(n, f, i);
+	n->cut = 0;
+}
+
 static bool close_epoch(const struct tg_pirate_config *c, struct tg_gap_near *n,
 			struct tg_gap_far *f, struct tg_sample *out)
 {
 	struct modes m;
-	uint32_t fresh = find_modes(c, n, f, &m) ? new_causal(n, &m) : 0;
+	uint32_t fresh;
 
-	if (fresh < EPOCH_CAUSAL) {
+	while ((fresh = find_modes(c, n, f, &m) ? new_causal(n, &m) : 0) < EPOCH_CAUSAL ||
+	       (m.rarer && n->since < EPOCH_LONGEST)) {
 		n->due = n->since + EPOCH_GAPS;
-		n->carried /= n->since >= EPOCH_LONGEST ? 2 : 1;
-		if (n->since >= EPOCH_LONGEST)
-			fade(n, f);
-		return false;
+		if (n->since < EPOCH_LONGEST || m.causal == 0)
+			return false;
+		forget(n, f, &m);
 	}
 	out->latency = m.latency;
 	out->server = TG_SAMPLE_UNKNOWN;

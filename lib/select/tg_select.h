@@ -30,17 +30,18 @@ enum tg_policy {
 };
 
 struct tg_select_server {
-	uint16_t id;      /* server id */
-	uint16_t weight;  /* 0..65535; 0: no new flows */
-	uint32_t delay_us; /* configured network delay, added to the measured cost */
+	uint16_t id;        /* server id */
+	uint16_t weight;    /* 0..65535; 0: no new flows */
+	uint32_t delay_us;  /* configured network delay, added to the measured cost */
 	uint64_t name_hash; /* the same on every gateway: tg_select_name_hash(name and address) */
 };
 
 /* The view of one worker, arrays indexed by server id. */
 struct tg_select_view {
 	const uint32_t *cost_ns; /* latest mean latency, 0: not known yet. Written by control */
-	const uint32_t *others;  /* flows open at the server through other workers. Written by control */
-	const uint32_t *own;     /* flows open at the server through this worker. Written by it */
+	const uint32_t
+		*others; /* flows open at the server through other workers. Written by control */
+	const uint32_t *own; /* flows open at the server through this worker. Written by it */
 };
 
 struct tg_select_local {

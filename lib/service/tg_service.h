@@ -17,13 +17,13 @@
 #include "tg_burst.h"
 
 #define TG_PROTOCOL_ANY 0 /* hop-by-hop options: never a service's protocol */
-#define TG_PORT_ANY 0
+#define TG_PORT_ANY     0
 
 struct tg_service_rule {
 	struct tg_addr address;
-	uint8_t protocol;  /* IP protocol number, or TG_PROTOCOL_ANY */
-	uint16_t port;     /* network order, or TG_PORT_ANY; TG_PORT_ANY where protocol is `any` */
-	uint16_t service;  /* id, what match returns */
+	uint8_t protocol; /* IP protocol number, or TG_PROTOCOL_ANY */
+	uint16_t port;    /* network order, or TG_PORT_ANY; TG_PORT_ANY where protocol is `any` */
+	uint16_t service; /* id, what match returns */
 };
 
 struct tg_service_table;

@@ -9,10 +9,10 @@
 #include "tg_telemetry.h"
 
 /* DPDK 22.11 builds a reply {"/command":{...}} in 16 KiB; what does not fit is lost in silence. */
-#define REPLY_MAX (16 * 1024)
+#define REPLY_MAX   (16 * 1024)
 #define COMMAND_MAX 64
-#define U64_DIGITS 20
-#define TRUNCATED "truncated"
+#define U64_DIGITS  20
+#define TRUNCATED   "truncated"
 
 /* The reply under way on this thread: a dictionary cannot be asked how full it is. */
 static _Thread_local struct {
@@ -56,7 +56,9 @@ static unsigned int clean_key(const char *key, char out[RTE_TEL_MAX_STRING_LEN])
 		const char c = key[n];
 
 		out[n] = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
-			 (c >= 'a' && c <= 'z') || c == '/' ? c : '_';
+					 (c >= 'a' && c <= 'z') || c == '/'
+				 ? c
+				 : '_';
 	}
 	out[n] = '\0';
 	return n;

@@ -34,7 +34,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		expect((uint32_t)p.l3_off + p.ip_len <= wire);
 		expect(p.payload_len <= p.ip_len);
 		expect(!(p.flags & TG_PKT_LATER) || p.l4_off == 0);
-		expect(!(p.flags & TG_PKT_FRAGMENT) || (p.key.client_port | p.key.service_port) == 0);
+		expect(!(p.flags & TG_PKT_FRAGMENT) ||
+		       (p.key.client_port | p.key.service_port) == 0);
 		expect((p.l4_off == 0) || (p.l4_off > p.l3_off && p.l4_off <= wire));
 	}
 	free(frame);

@@ -10,7 +10,8 @@
 #include "unit.h"
 
 #define SERVER "{\"name\": \"a\", \"address\": \"10.0.0.11\"}"
-#define SERVICE "\"name\": \"web\", \"address\": \"192.0.2.10\", \"protocol\": \"tcp\", \"ports\": [80]"
+#define SERVICE \
+	"\"name\": \"web\", \"address\": \"192.0.2.10\", \"protocol\": \"tcp\", \"ports\": [80]"
 #define MINIMAL "{\"version\": 1, \"services\": [{" SERVICE ", \"servers\": [" SERVER "]}]}"
 
 static const char example[] =
@@ -243,20 +244,23 @@ START_TEST(notes)
 {
 	struct tg_config *c = must_parse(example);
 
-	ck_assert(among(report.notes, report.n_notes,
-			"f: flow_table.slots_per_worker: 3000 is rounded up to 4096, a power of two"));
+	ck_assert(
+		among(report.notes, report.n_notes,
+		      "f: flow_table.slots_per_worker: 3000 is rounded up to 4096, a power of two"));
 	ck_assert(among(report.notes, report.n_notes,
 			"f: services[0].servers[1].workers: has no effect in this version"));
 	/* not on the server side's link */
 	done(c);
-	c = must_parse("{\"version\": 1, \"services\": [{" SERVICE ", \"servers\": ["
-		       "{\"name\": \"a\", \"address\": \"10.0.0.11\", \"weight\": 0, \"alpha\": 0},"
-		       "{\"name\": \"b\", \"address\": \"10.0.0.12\", \"state\": \"down\", \"alpha\": 3},"
-		       "{\"name\": \"c\", \"address\": \"10.0.0.13\", \"state\": \"drain\", \"alpha\": 3}"
-		       "]}]}");
+	c = must_parse(
+		"{\"version\": 1, \"services\": [{" SERVICE ", \"servers\": ["
+		"{\"name\": \"a\", \"address\": \"10.0.0.11\", \"weight\": 0, \"alpha\": 0},"
+		"{\"name\": \"b\", \"address\": \"10.0.0.12\", \"state\": \"down\", \"alpha\": 3},"
+		"{\"name\": \"c\", \"address\": \"10.0.0.13\", \"state\": \"drain\", \"alpha\": 3}"
+		"]}]}");
 	ck_assert_uint_eq(report.n_notes, 2);
-	ck_assert(among(report.notes, report.n_notes,
-			"f: services[0]: takes no new flows: no server is up with a weight above 0"));
+	ck_assert(
+		among(report.notes, report.n_notes,
+		      "f: services[0]: takes no new flows: no server is up with a weight above 0"));
 	ck_assert(among(report.notes, report.n_notes,
 			"f: services[0].servers[0].alpha: has no effect in this version "
 			"(nor have 2 more like it)"));
@@ -298,10 +302,12 @@ START_TEST(all_faults_in_one_go)
 {
 	struct tg_config *c;
 
-	ck_assert_int_eq(parse("{\"version\": 3, \"flow_table\": 1, \"control\": {\"mode\": \"9\"},"
-			       "\"services\": [{\"name\": \"a b\", \"address\": \"x\","
-			       "\"protocol\": \"icmp\", \"servers\": [{}, {\"name\": 7}]}], \"x\": 1}",
-			       &c), -EINVAL);
+	ck_assert_int_eq(
+		parse("{\"version\": 3, \"flow_table\": 1, \"control\": {\"mode\": \"9\"},"
+		      "\"services\": [{\"name\": \"a b\", \"address\": \"x\","
+		      "\"protocol\": \"icmp\", \"servers\": [{}, {\"name\": 7}]}], \"x\": 1}",
+		      &c),
+		-EINVAL);
 	/* version, flow_table, mode, name, address, protocol, servers: 2 + 2, x */
 	ck_assert_uint_eq(report.n_faults, 11);
 	tg_config_report_free(&report);
@@ -310,8 +316,10 @@ END_TEST
 
 START_TEST(repeated_keys_have_a_place)
 {
-	refused("{\"version\": 1,\n \"version\": 1}", "f: version: is given twice (again on line 2)");
-	refused("{\"version\": 1, \"services\": [{" SERVICE ",\n\n\"servers\": [{\"name\": \"}\\\\\\\"\","
+	refused("{\"version\": 1,\n \"version\": 1}",
+		"f: version: is given twice (again on line 2)");
+	refused("{\"version\": 1, \"services\": [{" SERVICE
+		",\n\n\"servers\": [{\"name\": \"}\\\\\\\"\","
 		"\"n\\u0061me\": \"b\"}]}]}",
 		"f: services[0].servers[0].name: is given twice (again on line 3)");
 	refused("{\"a b\": [[], [{\"x\": \"]\", \"x\": {}}]], \"a b\": -1.5e3}",
@@ -382,7 +390,8 @@ START_TEST(zero_bytes)
 		memcpy(text, example, sizeof(text));
 		text[i] = '\0';
 		tg_config_report_free(&report);
-		ck_assert_int_eq(tg_config_parse("f", text, sizeof(text) - 1, &c, &report), -EINVAL);
+		ck_assert_int_eq(tg_config_parse("f", text, sizeof(text) - 1, &c, &report),
+				 -EINVAL);
 		snprintf(wanted, sizeof(wanted),
 			 "f: has a zero byte at offset %zu: is no text (half written?)", i);
 		ck_assert_str_eq(report.faults[0], wanted);
@@ -453,7 +462,8 @@ static void load_refused(const char *path, const char *end)
 	ck_assert_ptr_null(c);
 	ck_assert_uint_eq(report.n_faults, 1);
 	ck_assert_msg(strncmp(report.faults[0], path, strlen(path)) == 0 &&
-		      strstr(report.faults[0], end) != NULL, "%s", report.faults[0]);
+			      strstr(report.faults[0], end) != NULL,
+		      "%s", report.faults[0]);
 }
 
 START_TEST(files)
@@ -511,7 +521,8 @@ START_TEST(reload_or_restart)
 	ck_assert_str_eq(report.faults[0],
 			 "flow_table.slots_per_worker: changing 4096 to 8192 needs a restart");
 	ck_assert_str_eq(report.faults[2], "control.mode: changing 0640 to 0600 needs a restart");
-	ck_assert_str_eq(report.faults[4], "ports[0].port: changing \"0\" to \"5\" needs a restart");
+	ck_assert_str_eq(report.faults[4],
+			 "ports[0].port: changing \"0\" to \"5\" needs a restart");
 	ck_assert_str_eq(report.faults[5],
 			 "ports[1].role: changing \"server\" to \"both\" needs a restart");
 	b->n_ports = 1;
@@ -530,8 +541,8 @@ static Suite *suite(void)
 	UNIT_CASE(s, "arrives", every_key_arrives, every_service_key_arrives,
 		  every_server_key_arrives, defaults_are_one, gate_default_is_by_protocol, notes);
 	UNIT_CASE(s, "refused", faults_say_what_is_allowed, all_faults_in_one_go,
-		  repeated_keys_have_a_place, sentences_stay_short_and_printable, faults_are_bounded,
-		  half_written, zero_bytes, any_byte_may_be_wrong, too_many);
+		  repeated_keys_have_a_place, sentences_stay_short_and_printable,
+		  faults_are_bounded, half_written, zero_bytes, any_byte_may_be_wrong, too_many);
 	UNIT_CASE(s, "files", files, reload_or_restart);
 	return s;
 }

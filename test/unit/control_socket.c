@@ -12,7 +12,7 @@
 #include "../../app/tidegate/control_socket.h"
 #include "unit.h"
 
-#define HELLO "{\"version\":1,\"command\":\"echo\",\"arguments\":[\"a\",\"b c\"]}"
+#define HELLO       "{\"version\":1,\"command\":\"echo\",\"arguments\":[\"a\",\"b c\"]}"
 #define HELLO_REPLY "{\"version\": 1, \"ok\": true, \"result\": [\"a\", \"b c\"]}"
 
 static char folder[] = "/tmp/tidegate-unit-XXXXXX";
@@ -107,7 +107,8 @@ static void expect(int fd, const char *json)
 	bool ended;
 
 	text = hear(fd, &ended);
-	ck_assert_msg(!ended && strchr(text, '\n') == text + strlen(text) - 1, "not one line: %s", text);
+	ck_assert_msg(!ended && strchr(text, '\n') == text + strlen(text) - 1, "not one line: %s",
+		      text);
 	got = json_loads(text, 0, NULL);
 	ck_assert_ptr_nonnull(wanted);
 	ck_assert_msg(json_equal(wanted, got), "%s", text);
@@ -207,7 +208,8 @@ START_TEST(malformed_requests)
 		{"{\"version\":1,\"command\":\"echo\",\"arguments\":\"a\"}", "\"arguments\""},
 		{"{\"version\":1,\"command\":\"echo\",\"arguments\":[1]}", "\"arguments\""},
 		{"{\"version\":1,\"command\":\"echo\",\"arguments\":[\"1\",\"2\",\"3\",\"4\",\"5\",\"6\","
-		 "\"7\",\"8\",\"9\"]}", "\"arguments\""},
+		 "\"7\",\"8\",\"9\"]}",
+		 "\"arguments\""},
 	};
 	int fd = dial();
 
@@ -328,7 +330,8 @@ START_TEST(the_file)
 	ck_assert(S_ISSOCK(st.st_mode));
 	ck_assert_uint_eq(st.st_mode & 0777, 0660);
 	ck_assert_int_eq(tg_control_socket_open(path, 0660, NULL, handler, &calls, &second, err,
-						sizeof(err)), -EADDRINUSE);
+						sizeof(err)),
+			 -EADDRINUSE);
 	ck_assert_ptr_nonnull(strstr(err, "another tidegate listens on /tmp/"));
 	/* the attempt was seen as a client, and harms nobody */
 	steps(3);
@@ -350,7 +353,8 @@ START_TEST(the_file)
 	tg_control_socket_close(s);
 	ck_assert_int_eq(access(path, F_OK), 0);
 	ck_assert_int_eq(tg_control_socket_open(path, 0660, NULL, handler, &calls, &s, err,
-						sizeof(err)), -EEXIST);
+						sizeof(err)),
+			 -EEXIST);
 	ck_assert_ptr_nonnull(strstr(err, "is no socket: remove it"));
 	ck_assert_int_eq(unlink(path), 0);
 	open_ok();
@@ -366,19 +370,23 @@ START_TEST(what_cannot_be)
 
 	snprintf(deep, sizeof(deep), "%s/no/such/c.sock", folder);
 	ck_assert_int_eq(tg_control_socket_open(deep, 0660, NULL, handler, &calls, &n, err,
-						sizeof(err)), -ENOENT);
+						sizeof(err)),
+			 -ENOENT);
 	ck_assert_ptr_nonnull(strstr(err, "cannot be made: No such file"));
 	snprintf(deep, sizeof(deep), "/tmp/%0120d", 7);
 	ck_assert_int_eq(tg_control_socket_open(deep, 0660, NULL, handler, &calls, &n, err,
-						sizeof(err)), -ENAMETOOLONG);
+						sizeof(err)),
+			 -ENAMETOOLONG);
 	snprintf(deep, sizeof(deep), "%s/run/d.sock", folder);
 	ck_assert_int_eq(tg_control_socket_open(deep, 0660, "no-such-group-x", handler, &calls, &n,
-						err, sizeof(err)), -ENOENT);
+						err, sizeof(err)),
+			 -ENOENT);
 	ck_assert_ptr_nonnull(strstr(err, "there is no group \"no-such-group-x\""));
 	ck_assert_int_eq(access(deep, F_OK), -1);
 	if (g != NULL) {
 		ck_assert_int_eq(tg_control_socket_open(deep, 0600, g->gr_name, handler, &calls, &n,
-							err, sizeof(err)), 0);
+							err, sizeof(err)),
+				 0);
 		ck_assert_int_eq(stat(deep, &st), 0);
 		ck_assert_uint_eq(st.st_mode & 0777, 0600);
 		ck_assert_uint_eq(st.st_gid, getegid());
@@ -391,9 +399,16 @@ END_TEST
 static Suite *suite(void)
 {
 	const TTest *const tests[] = {
-		request_and_reply, byte_by_byte_and_many_at_once, the_end_of_input_ends_a_line,
-		malformed_requests, line_length, who_does_not_read, who_is_gone_before_the_reply,
-		silent_clients_give_way, the_file, what_cannot_be,
+		request_and_reply,
+		byte_by_byte_and_many_at_once,
+		the_end_of_input_ends_a_line,
+		malformed_requests,
+		line_length,
+		who_does_not_read,
+		who_is_gone_before_the_reply,
+		silent_clients_give_way,
+		the_file,
+		what_cannot_be,
 	};
 	Suite *sockets = suite_create("control_socket");
 	TCase *tc = tcase_create("socket");

@@ -170,6 +170,10 @@ START_TEST(records_what_was_sent)
 	ck_assert_uint_eq(late[0], 1);
 	tg_gate_sent(limits, &stats, ghz(), items, pass, 0, gate, gate);
 	ck_assert_uint_eq(stats.sojourn.count, 0);
+	/* above T - margin after tx, but not above T */
+	tg_gate_sent(limits, &stats, ghz(), &items[3], pass, 1, gate, gate + 21000);
+	ck_assert_uint_eq(stats.late_uncertain, 0);
+	memset(&stats.sojourn, 0, sizeof(stats.sojourn));
 	/* the driver took all but the last; 22 us went by meanwhile: the 79 us ones are 101 us old,
 	 * and the one in shadow that was late already is not counted twice */
 	tg_gate_sent(limits, &stats, ghz(), items, pass, 6, gate, gate + 22000);

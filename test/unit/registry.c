@@ -32,7 +32,9 @@ static struct tg_config *config(const char *service, const char *servers)
 		snprintf(s->name, sizeof(s->name), "%c", servers[0]);
 		snprintf(text, sizeof(text), "10.0.0.%c", servers[0] - 'a' + '1');
 		ck_assert_int_eq(tg_addr_parse(text, &s->address), 0);
-		s->state = servers[1] == '+' ? TG_SERVER_UP : servers[1] == '~' ? TG_SERVER_DRAIN : TG_SERVER_DOWN;
+		s->state = servers[1] == '+'   ? TG_SERVER_UP
+			   : servers[1] == '~' ? TG_SERVER_DRAIN
+					       : TG_SERVER_DOWN;
 	}
 	return c;
 }

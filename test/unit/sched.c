@@ -175,6 +175,10 @@ START_TEST(in_row_bounds_long_turns)
 		longest = took > longest ? took : longest;
 	}
 	ck_assert_uint_eq(longest, 12000); /* the fourth step starts at 9000 */
+	/* time that passed between steps counts too */
+	tg_sched_turn(&s, 0, clock);
+	ck_assert_ptr_nonnull(tg_sched_next(&s, clock + IN_ROW - 1));
+	ck_assert_ptr_null(tg_sched_next(&s, clock + IN_ROW));
 }
 END_TEST
 
@@ -205,7 +209,7 @@ START_TEST(stall_is_not_paid_back)
 
 	tg_sched_init(&s, &params);
 	add(&s, &w);
-	ck_assert_uint_eq(turn(&s, 0, &clock), 5000000);
+	ck_assert_uint_eq(turn(&s, 2000, &clock), 5000000);
 	w.ticks = 1000;
 	while (turn(&s, 2000, &clock) == 0)
 		turns++;

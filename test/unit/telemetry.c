@@ -106,8 +106,9 @@ static int full(const char *command, const char *params, struct rte_tel_data *d)
 	tg_tel_start(d);
 	/* a value that doubles when it is written: the budget must know */
 	for (unsigned int i = 0; i < 1000; i++)
-		tg_tel_stringf(d, "\\\"\\\"\\\"\\\"\\\"\\\"\\\"\\\"\\\"\\\"\\\"\\\"\\\"\\\"\\\"\\\"\\\"",
-			       "server_%u_name", i);
+		tg_tel_stringf(
+			d, "\\\"\\\"\\\"\\\"\\\"\\\"\\\"\\\"\\\"\\\"\\\"\\\"\\\"\\\"\\\"\\\"\\\"",
+			"server_%u_name", i);
 	return 0;
 }
 
@@ -124,9 +125,13 @@ static int wide(const char *command, const char *params, struct rte_tel_data *d)
 static void start_eal(void)
 {
 	static char prefix[64];
-	static char *argv[] = {(char *)(uintptr_t)"unit", (char *)(uintptr_t)"--no-huge",
-			       (char *)(uintptr_t)"-m64", (char *)(uintptr_t)"--no-pci",
-			       (char *)(uintptr_t)"--log-level=error", prefix, NULL};
+	static char *argv[] = {(char *)(uintptr_t) "unit",
+			       (char *)(uintptr_t) "--no-huge",
+			       (char *)(uintptr_t) "-m64",
+			       (char *)(uintptr_t) "--no-pci",
+			       (char *)(uintptr_t) "--log-level=error",
+			       prefix,
+			       NULL};
 
 	snprintf(prefix, sizeof(prefix), "--file-prefix=tidegate-unit-telemetry-%d", (int)getpid());
 	ck_assert_int_ge(rte_eal_init(6, argv), 0);

@@ -2,12 +2,12 @@
 #include "port.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <rte_dev.h>
 #include <rte_devargs.h>
 #include <rte_ethdev.h>
 #include <rte_mempool.h>
 #include <rte_random.h>
+#include <stdio.h>
 
 /*
  * Where packets may wait before rx: the arrival rule of the time gate depends on it. NICs keep them in
@@ -15,7 +15,7 @@
  * process) whose length is not known here.
  */
 static const char *const behind_a_queue[] = {"net_pcap", "net_af_packet", "net_af_xdp",
-					     "net_tap", "net_ring",	 "net_memif"};
+					     "net_tap",  "net_ring",      "net_memif"};
 
 static bool is_behind_a_queue(const struct tg_port *p)
 {
@@ -79,15 +79,16 @@ static int choose_queues(struct tg_port *p, const struct tg_config_port *c,
 	unsigned int rx = c->rx_queues != 0 ? c->rx_queues : n_workers;
 
 	if (info->max_tx_queues < n_workers) {
-		snprintf(err, err_len,
-			 "port \"%s\" (%s): has %u transmit queues and %u workers need one each; give the "
-			 "device more queues (for example qpairs=%u) or start with fewer lcores (-l)",
-			 c->name, p->driver, info->max_tx_queues, n_workers, n_workers);
+		snprintf(
+			err, err_len,
+			"port \"%s\" (%s): has %u transmit queues and %u workers need one each; give the "
+			"device more queues (for example qpairs=%u) or start with fewer lcores (-l)",
+			c->name, p->driver, info->max_tx_queues, n_workers, n_workers);
 		return -EINVAL;
 	}
 	if (c->rx_queues > info->max_rx_queues || c->rx_queues > n_workers) {
-		snprintf(err, err_len, "port \"%s\" (%s): rx_queues %u is more than %s (%u)", c->name,
-			 p->driver, c->rx_queues,
+		snprintf(err, err_len, "port \"%s\" (%s): rx_queues %u is more than %s (%u)",
+			 c->name, p->driver, c->rx_queues,
 			 c->rx_queues > n_workers ? "there are workers" : "the device has",
 			 RTE_MIN(n_workers, (unsigned int)info->max_rx_queues));
 		return -EINVAL;
@@ -102,7 +103,8 @@ static int choose_queues(struct tg_port *p, const struct tg_config_port *c,
 static void choose_rss(struct tg_port *p, const struct rte_eth_dev_info *info,
 		       struct rte_eth_conf *conf)
 {
-	uint64_t types = info->flow_type_rss_offloads & (RTE_ETH_RSS_IP | RTE_ETH_RSS_TCP | RTE_ETH_RSS_UDP);
+	uint64_t types = info->flow_type_rss_offloads &
+			 (RTE_ETH_RSS_IP | RTE_ETH_RSS_TCP | RTE_ETH_RSS_UDP);
 
 	p->reta_size = 0;
 	p->rss_key_len = 0;
@@ -129,7 +131,8 @@ static void write_reta(struct tg_port *p)
 		return;
 	for (unsigned int i = 0; i < p->reta_size; i++) {
 		p->reta[i] = (uint16_t)(i % p->rx_queues);
-		reta[i / RTE_ETH_RETA_GROUP_SIZE].mask |= UINT64_C(1) << (i % RTE_ETH_RETA_GROUP_SIZE);
+		reta[i / RTE_ETH_RETA_GROUP_SIZE].mask |= UINT64_C(1)
+							  << (i % RTE_ETH_RETA_GROUP_SIZE);
 		reta[i / RTE_ETH_RETA_GROUP_SIZE].reta[i % RTE_ETH_RETA_GROUP_SIZE] = p->reta[i];
 	}
 	if (rte_eth_dev_rss_reta_update(p->ethdev, reta, p->reta_size) != 0)
@@ -141,16 +144,20 @@ static int set_up_queues(struct tg_port *p, const struct tg_config_port *c, unsi
 			 size_t err_len)
 {
 	uint16_t rxd = c->rx_descriptors, txd = c->tx_descriptors;
-	unsigned int node = p->socket >= 0 && (unsigned int)p->socket < n_pools ? (unsigned int)p->socket : 0;
+	unsigned int node = p->socket >= 0 && (unsigned int)p->socket < n_pools
+				    ? (unsigned int)p->socket
+				    : 0;
 	int r = rte_eth_dev_adjust_nb_rx_tx_desc(p->ethdev, &rxd, &txd);
 
 	if (r != 0) {
-		snprintf(err, err_len, "port \"%s\": %u/%u descriptors are refused by the driver (%s)",
-			 c->name, c->rx_descriptors, c->tx_descriptors, strerror(-r));
+		snprintf(err, err_len,
+			 "port \"%s\": %u/%u descriptors are refused by the driver (%s)", c->name,
+			 c->rx_descriptors, c->tx_descriptors, strerror(-r));
 		return r;
 	}
 	for (uint16_t q = 0; q < p->rx_queues && r == 0; q++)
-		r = rte_eth_rx_queue_setup(p->ethdev, q, rxd, (unsigned int)p->socket, NULL, pools[node]);
+		r = rte_eth_rx_queue_setup(p->ethdev, q, rxd, (unsigned int)p->socket, NULL,
+					   pools[node]);
 	for (uint16_t q = 0; q < n_workers && r == 0; q++)
 		r = rte_eth_tx_queue_setup(p->ethdev, q, txd, (unsigned int)p->socket, NULL);
 	if (r != 0)
@@ -169,9 +176,10 @@ static int set_mtu(struct tg_port *p, const struct tg_config_port *c, char *err,
 	 * the configured length is ours to keep to, and the interface's own MTU the operator's to set */
 	if (r == 0 || r == -ENOTSUP || is_behind_a_queue(p))
 		return 0;
-	snprintf(err, err_len,
-		 "port \"%s\" (%s): mtu %u is refused (%s); set ports[].mtu to what the device allows",
-		 c->name, p->driver, c->mtu, strerror(-r));
+	snprintf(
+		err, err_len,
+		"port \"%s\" (%s): mtu %u is refused (%s); set ports[].mtu to what the device allows",
+		c->name, p->driver, c->mtu, strerror(-r));
 	return r;
 }
 
@@ -193,7 +201,8 @@ int tg_port_start(struct tg_port *p, const struct tg_config_port *config, unsign
 	if (r == 0)
 		r = rte_eth_macaddr_get(p->ethdev, &mac);
 	if (r != 0) {
-		snprintf(err, err_len, "port \"%s\": does not answer: %s", config->name, strerror(-r));
+		snprintf(err, err_len, "port \"%s\": does not answer: %s", config->name,
+			 strerror(-r));
 		return r;
 	}
 	snprintf(p->driver, sizeof(p->driver), "%s", info.driver_name);
@@ -210,7 +219,8 @@ int tg_port_start(struct tg_port *p, const struct tg_config_port *config, unsign
 		conf.txmode.offloads |= RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
 	r = rte_eth_dev_configure(p->ethdev, p->rx_queues, p->tx_queues, &conf);
 	if (r != 0) {
-		snprintf(err, err_len, "port \"%s\" (%s): refuses %u receive and %u transmit queues: %s",
+		snprintf(err, err_len,
+			 "port \"%s\" (%s): refuses %u receive and %u transmit queues: %s",
 			 config->name, p->driver, p->rx_queues, p->tx_queues, strerror(-r));
 		return r;
 	}
@@ -222,8 +232,8 @@ int tg_port_start(struct tg_port *p, const struct tg_config_port *config, unsign
 	describe_input(p, (uint16_t)p->rx_ring, device_args(info.device));
 	r = rte_eth_dev_start(p->ethdev);
 	if (r != 0) {
-		snprintf(err, err_len, "port \"%s\" (%s): does not start: %s", config->name, p->driver,
-			 strerror(-r));
+		snprintf(err, err_len, "port \"%s\" (%s): does not start: %s", config->name,
+			 p->driver, strerror(-r));
 		return r;
 	}
 	write_reta(p);

@@ -15,7 +15,7 @@
 
 struct rte_mempool;
 
-#define TG_RSS_KEY_MAX 64
+#define TG_RSS_KEY_MAX  64
 #define TG_RSS_RETA_MAX 512
 
 struct tg_port {
@@ -47,7 +47,8 @@ void tg_port_stop(struct tg_port *p);
 
 /* Link and device counters for telemetry. */
 struct tg_port_stats {
-	uint64_t rx_packets, rx_bytes, tx_packets, tx_bytes, rx_missed, rx_nombuf, rx_errors, tx_errors;
+	uint64_t rx_packets, rx_bytes, tx_packets, tx_bytes, rx_missed, rx_nombuf, rx_errors,
+		tx_errors;
 	bool link_up;
 	uint32_t link_mbps;
 };

@@ -30,9 +30,9 @@ static void free_dropped(struct tg_worker *w, struct rte_mbuf *m, enum tg_reason
  * was given, in order, late[] what the gate refused; returns how many of pass the driver took.
  * Nothing may come between the clock read, the gate and the driver.
  */
-static uint16_t gate_and_send(struct tg_worker *w, struct tg_tx *tx, const struct tg_gate_item *items,
-			      uint16_t n, uint16_t *pass, uint16_t *n_pass, uint16_t *late,
-			      uint64_t *departure)
+static uint16_t gate_and_send(struct tg_worker *w, struct tg_tx *tx,
+			      const struct tg_gate_item *items, uint16_t n, uint16_t *pass,
+			      uint16_t *n_pass, uint16_t *late, uint64_t *departure)
 {
 	struct rte_mbuf *out[TG_BURST_MAX];
 	uint64_t gate = rte_rdtsc();
@@ -96,8 +96,9 @@ static void wait_turn(struct tg_tx *tx, struct tg_burst *b, unsigned int i, uint
 		return;
 	}
 	t = &tx->waiting[tx->n++];
-	t->gate = (struct tg_gate_item){
-		.mbuf = b->mbuf[i], .arrival = b->arrival[i], .service = b->pkt[i].key.service};
+	t->gate = (struct tg_gate_item){.mbuf = b->mbuf[i],
+					.arrival = b->arrival[i],
+					.service = b->pkt[i].key.service};
 	t->flow = b->flow[i];
 	t->bytes = bytes;
 	t->server = b->server[i];
@@ -158,12 +159,15 @@ static void send_nothing(struct tg_worker *w, struct tg_burst *b)
 
 		if (b->verdict[i] != TG_FORWARD)
 			continue;
-		if (tg_gate_check(w->snapshot->limit, &w->stats.gate, &item, 1, now, &pass, &late) == 0) {
+		if (tg_gate_check(w->snapshot->limit, &w->stats.gate, &item, 1, now, &pass,
+				  &late) == 0) {
 			tg_drop(b, i, TG_DROP_LATE);
 			continue;
 		}
-		tg_gate_sent(w->snapshot->limit, &w->stats.gate, &w->clock, &item, &pass, 1, now, now);
-		tg_pipeline_departed(w, b->flow[i], p, b->server[i], b->wire_len[i], b->arrival[i], now);
+		tg_gate_sent(w->snapshot->limit, &w->stats.gate, &w->clock, &item, &pass, 1, now,
+			     now);
+		tg_pipeline_departed(w, b->flow[i], p, b->server[i], b->wire_len[i], b->arrival[i],
+				     now);
 		tg_drop(b, i, TG_DROP_SHADOW);
 	}
 }
