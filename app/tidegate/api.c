@@ -177,13 +177,14 @@ static json_t *neighbour_list(struct tg_gateway *g, char **args, char *err, size
 
 		snprintf(mac, sizeof(mac), "%02x:%02x:%02x:%02x:%02x:%02x", n.mac[0], n.mac[1],
 			 n.mac[2], n.mac[3], n.mac[4], n.mac[5]);
-		json_array_append_new(list,
-				      json_pack("{s:s, s:s, s:s, s:b, s:b, s:I}", "address",
-						tg_addr_format(&n.address, text, sizeof(text)),
-						"port", g->ports[n.port].name, "mac",
-						n.valid ? mac : "unknown", "valid", n.valid,
-						"fixed", n.fixed, "age_ms",
-						(json_int_t)(n.age_ns / 1000000)));
+		json_array_append_new(
+			list, json_pack("{s:s, s:s, s:s, s:b, s:b, s:o}", "address",
+					tg_addr_format(&n.address, text, sizeof(text)), "port",
+					g->ports[n.port].name, "mac", n.valid ? mac : "unknown",
+					"valid", n.valid, "fixed", n.fixed, "age_ms",
+					n.age_ns == UINT64_MAX
+						? json_null()
+						: json_integer((json_int_t)(n.age_ns / 1000000))));
 	}
 	return list;
 }
