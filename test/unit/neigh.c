@@ -522,16 +522,22 @@ START_TEST(others_are_left_alone)
 	struct bytes f;
 	struct tg_pkt p;
 	struct rte_mbuf m = {.nb_segs = 1};
+	struct tg_pkt any;
 
 	ping4(&f, &p, "203.0.113.5", "198.51.100.80", 20);
 	p.flags &= (uint16_t)~TG_PKT_PING;
 	input(&f, &p, 0, S(10), 0);
 	ck_assert_uint_eq(burst.verdict[0], TG_FORWARD);
 	p.flags |= TG_PKT_PING;
-	input(&f, &p, 2, S(10), 0); /* a port that is not there */
+	any = p;
+	any.dst = addr("192.0.2.9");
+	input(&f, &any, 2, S(10), 0); /* a port that is not there */
 	ck_assert_uint_eq(burst.verdict[0], TG_FORWARD);
 	/* what another stage has decided stands */
+	m.buf_addr = f.b;
+	m.data_len = f.len;
 	burst.port = 0;
+	burst.pkt[0] = p;
 	burst.mbuf[0] = &m;
 	tg_drop(&burst, 0, TG_DROP_SHADOW);
 	tg_neigh_input(table, local, &clock_ns, &bucket, &burst);

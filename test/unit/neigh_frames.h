@@ -81,8 +81,8 @@ static void set_up(void)
 	struct tg_neigh_address a[] = {
 		{.address = addr("198.51.100.80"), .port = 0, .vip = true, .ping = true},
 		{.address = addr("198.51.100.81"), .port = 0, .vip = true, .ping = false},
-		{.address = addr("198.51.100.82"), .port = 0, .vip = true, .ping = false},
 		{.address = addr("198.51.100.82"), .port = 0, .vip = true, .ping = true},
+		{.address = addr("198.51.100.82"), .port = 0, .vip = true, .ping = false},
 		{.address = addr("2001:db8::80"), .port = 0, .vip = true, .ping = true},
 		{.address = addr("198.51.100.2"), .port = 0},
 		{.address = addr("10.0.0.2"), .port = 1},

@@ -594,6 +594,61 @@ START_TEST(mutations)
 }
 END_TEST
 
+static uint64_t next_random(uint64_t *state)
+{
+	*state ^= *state << 13;
+	*state ^= *state >> 7;
+	*state ^= *state << 17;
+	return *state >> 20;
+}
+
+static void make_kind(unsigned int kind)
+{
+	if (kind == 0) {
+		ip4(&m, IPPROTO_TCP);
+		tcp(&m, TG_TCP_ACK, USUAL_TS, 12);
+	} else {
+		ip6(&m, kind == 1 ? IPPROTO_TCP : IPPROTO_UDP, 64);
+		for (unsigned int i = 1; i < kind; i++)
+			ext6(&m, i == 1 ? IPPROTO_HOPOPTS : IPPROTO_DSTOPTS, 0);
+		if (kind == 1)
+			tcp(&m, TG_TCP_ACK, USUAL_TS, 12);
+		else
+			udp(&m, 4);
+	}
+	frame_end(&m);
+}
+
+/* Several bytes at once, of values that mean something, and the end perhaps missing. */
+START_TEST(random_mutations)
+{
+	static const uint8_t telling[] = {0, 1, 4, 6, 8, 17, 43, 44, 51, 58, 60, 131, 255};
+	unsigned int accepted = 0;
+	uint64_t r = 20260301;
+
+	for (unsigned int i = 0; i < 200000; i++) {
+		make_kind((unsigned int)(next_random(&r) % 4));
+		for (uint64_t left = 1 + next_random(&r) % 4; left > 0; left--) {
+			uint64_t v = next_random(&r);
+
+			m.b[12 + (v >> 8) % (m.n - 12)] =
+				v & 1 ? (uint8_t)(v >> 32) : telling[(v >> 32) % sizeof(telling)];
+		}
+		if (next_random(&r) % 4 == 0)
+			m.n = (uint32_t)(next_random(&r) % m.n);
+		if (parse(&m, &p) != TG_DROP_NONE || (p.flags & TG_PKT_ARP))
+			continue;
+		accepted++;
+		ck_assert_uint_le(p.l3_off + p.ip_len, m.n);
+		ck_assert_uint_le(p.l4_off + p.payload_len, m.n);
+		ck_assert_int_eq((p.flags & TG_PKT_FRAGMENT) != 0, p.key.flags == TG_KEY_FRAGMENT);
+		ck_assert(!(p.flags & TG_PKT_FRAGMENT) || p.key.service_port == 0);
+		ck_assert((p.tcp_flags & TG_TCP_ACK) || (p.ack == 0 && p.tsecr == 0));
+	}
+	ck_assert_uint_gt(accepted, 20000);
+}
+END_TEST
+
 static struct rte_mempool *pool;
 
 static struct rte_mbuf *to_mbuf(uint32_t first)
@@ -704,7 +759,7 @@ static Suite *suite(void)
 	UNIT_CASE(s, "ip6", ip6_header_faults, ip6_no_wrap, ip6_extensions,
 		  ip6_icmp_behind_extensions, ip6_extension_limits, ip6_extension_faults,
 		  ip6_fragments, ip6_fragments_share_a_key);
-	UNIT_CASE(s, "short", cut_captures, short_frames, mutations);
+	UNIT_CASE(s, "short", cut_captures, short_frames, mutations, random_mutations);
 	UNIT_CASE(s, "burst", burst_of_all_kinds, burst_segments);
 	return s;
 }

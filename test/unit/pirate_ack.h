@@ -391,6 +391,9 @@ START_TEST(server_time_is_what_the_path_leaves)
 	connect_tcp(&r);
 	exchange(&r, 10 * MS, 60 * US); /* shorter than the path: 0, not below */
 	ck_assert_uint_eq(r.last.server, 0);
+	connect_tcp(&r);
+	exchange(&r, 10 * MS, 49 * US); /* much shorter: that was not the path */
+	ck_assert(r.last.server == TG_SAMPLE_UNKNOWN);
 
 	/* a SYN that waited in here and one that was dropped: the path counts from departure */
 	start(&r, TG_ESTIMATOR_ACK);

@@ -99,7 +99,7 @@ static void packets(const struct tg_report *r, FILE *to)
 	const struct tg_totals *all = r->totals;
 	struct tg_table t;
 
-	fprintf(to, "\npackets: %" PRIu64 " received, %" PRIu64 " to a server, %" PRIu64 " not\n",
+	fprintf(to, "\npackets: %" PRIu64 " received, %" PRIu64 " forwarded, %" PRIu64 " dropped\n",
 		all->all.received, all->all.forwarded, all->dropped);
 	tg_table_begin(&t, "rll");
 	for (unsigned int i = 1; i < TG_DROP_REASON_COUNT; i++) {
