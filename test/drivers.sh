@@ -10,12 +10,17 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/tidegate-drivers.XXXXXX")
 pmds=$(echo "$(pkg-config --variable=libdir libdpdk 2>/dev/null)"/dpdk/pmds-*)
 space=tgdrv$$
 passed=0 failed=0 skipped=0
+declare -A processes=()
 
-clean_up() {
+end_jobs() {
 	local job
 	for job in $(jobs -p); do
 		kill "$job" 2>/dev/null || true
 	done
+	wait
+}
+
+clean_up() {
 	ip netns del "$space" 2>/dev/null || true
 	rm -rf "$work" /run/dpdk/"tgdrv$$"[ab]
 }
@@ -24,9 +29,18 @@ trap 'exit 130' INT TERM HUP
 
 # check NAME COMMAND…: a case that passes when the command succeeds; its output is shown when not.
 check() {
-	local name=$1
+	local name=$1 code
 	shift
-	if (set -e; "$@") >"$work/log" 2>&1; then
+	# Not as a condition: there the shell would not stop at the command that fails.
+	set +e
+	(
+		trap 'end_jobs' EXIT
+		set -e
+		"$@"
+	) >"$work/log" 2>&1
+	code=$?
+	set -e
+	if [ $code -eq 0 ]; then
 		passed=$((passed + 1))
 		echo "ok   $name"
 	else
@@ -250,23 +264,37 @@ test_install_deps() {
 
 # --- packets ------------------------------------------------------------------------------------
 
-# testpmd's packet count, $1 being RX or TX, over all ports.
-counted() {
-	awk -v key="$1-packets:" '/for all ports/ {all = 1}
-		all {for (i = 1; i < NF; i++) if ($i == key) {print $(i + 1); exit}}' "$2"
+# pmd NAME CPU WORD…: testpmd in the namespace, in the background, counting into $work/NAME once a
+# second. Sets pmd_NAME to its process.
+pmd() {
+	local name=$1 cpu=$2
+	shift 2
+	timeout 40 ip netns exec "$space" dpdk-testpmd --lcores "0@$cpu,1@$cpu" \
+		--file-prefix "tgdrv$$$name" --no-telemetry "$@" --total-num-mbufs=20000 \
+		--stats-period=1 >"$work/$name" 2>&1 </dev/null &
+	processes[$name]=$!
 }
 
-# run_pmd SECONDS LOG PREFIX CPU WORD… -- WORD…: testpmd that many seconds in the namespace.
-run_pmd() {
-	local seconds=$1 log=$2 prefix=$3 cpu=$4
-	shift 4
-	(sleep "$seconds"; echo) | timeout 20 ip netns exec "$space" dpdk-testpmd \
-		--lcores "0@$cpu,1@$cpu" --file-prefix "tgdrv$$$prefix" --no-telemetry "$@" \
-		--total-num-mbufs=20000 >"$log" 2>&1
+# moved COUNT RX|TX NAME: waits until a port of it has moved so many packets, at most 15 s.
+moved() {
+	local count=$1 key=$2-packets: name=$3
+	for _ in $(seq 150); do
+		awk -v key="$key" -v least="$count" '
+			{for (i = 1; i < NF; i++) if ($i == key && $(i + 1) >= least) found = 1}
+			END {exit !found}' "$work/$name" && return
+		sleep 0.1
+	done
+	echo "wanted $count packets $2; testpmd says:"
+	tail -n 40 "$work/$name"
+	return 1
 }
 
-at_least() {
-	[ "${2:-0}" -ge "$1" ] || { echo "wanted at least $1 packets, got '${2:-none}'"; return 1; }
+# ended NAME: asks it to end; it must end well.
+ended() {
+	local code=0
+	kill -TERM "${processes[$1]}"
+	wait "${processes[$1]}" || code=$?
+	[ "$code" = 0 ] || { echo "testpmd ended with code $code"; tail -n 20 "$work/$1"; return 1; }
 }
 
 # Both ends of a veth pair, packets going round.
@@ -274,8 +302,9 @@ veth_goes_round() {
 	local args
 	args=$("$conf/eal-args.sh" "$1" tga tgb 2>/dev/null)
 	# shellcheck disable=SC2086 # the arguments are words by contract
-	run_pmd 1 "$work/pmd" a 0 $args -- --tx-first || { tail -n 20 "$work/pmd"; return 1; }
-	at_least 100 "$(counted RX "$work/pmd")" || { tail -n 40 "$work/pmd"; return 1; }
+	pmd a 0 $args -- --tx-first
+	moved 100 RX a
+	ended a
 }
 
 # One port that is fed by itself.
@@ -283,8 +312,9 @@ port_feeds_itself() {
 	local args
 	args=$("$conf/eal-args.sh" "$1" x 2>/dev/null)
 	# shellcheck disable=SC2086
-	run_pmd 1 "$work/pmd" a 0 $args -- --tx-first --port-topology=loop || { tail -n 20 "$work/pmd"; return 1; }
-	at_least 100 "$(counted RX "$work/pmd")" || { tail -n 40 "$work/pmd"; return 1; }
+	pmd a 0 $args -- --tx-first --port-topology=loop
+	moved 100 RX a
+	ended a
 }
 
 # Three packets of 60 bytes in a capture file must come out of the other file.
@@ -299,46 +329,42 @@ file_to_file() {
 	} >"$work/in.pcap"
 	args=$("$conf/eal-args.sh" pcap "$work/in.pcap" 2>/dev/null)
 	# shellcheck disable=SC2086
-	run_pmd 1 "$work/pmd" a 0 $args -- --port-topology=loop --no-flush-rx || { tail -n 20 "$work/pmd"; return 1; }
+	pmd a 0 $args -- --port-topology=loop --no-flush-rx
+	moved 3 TX a
+	ended a
 	[ "$(stat -c %s "$work/in.pcap.out.pcap")" = "$(stat -c %s "$work/in.pcap")" ]
 }
 
 # The kernel sends 20 datagrams to the port; testpmd sends them back.
 tap_is_reached() {
-	local args job
+	local args
 	args=$("$conf/eal-args.sh" tap tgtap 2>/dev/null)
 	# shellcheck disable=SC2086
-	run_pmd 3 "$work/pmd" a 0 $args -- --port-topology=loop &
-	job=$!
-	for _ in $(seq 50); do
-		ip -n "$space" link show tgtap >/dev/null 2>&1 && break
-		sleep 0.1
-	done
-	sleep 0.3
+	pmd a 0 $args -- --port-topology=loop
+	moved 0 RX a
 	ip -n "$space" addr add 198.18.0.1/24 dev tgtap
 	ip -n "$space" link set tgtap up
 	ip -n "$space" neigh replace 198.18.0.2 lladdr 02:00:00:00:00:02 dev tgtap
 	for _ in $(seq 20); do
 		ip netns exec "$space" bash -c 'echo x >/dev/udp/198.18.0.2/9'
 	done
-	wait "$job"
-	at_least 20 "$(counted RX "$work/pmd")" || { tail -n 40 "$work/pmd"; return 1; }
-	at_least 20 "$(counted TX "$work/pmd")" || { tail -n 40 "$work/pmd"; return 1; }
+	moved 20 RX a
+	moved 20 TX a
+	ended a
 }
 
-# The server, ours, ends first: the driver counts from zero again when its peer leaves.
+# The server, ours, ends first: the driver does not bear well that its peer leaves.
 memif_is_reached() {
-	local args job
+	local args
 	args=$("$conf/eal-args.sh" memif "$work/memif.sock" 2>/dev/null)
 	# shellcheck disable=SC2086
-	run_pmd 2 "$work/pmd" a 0 $args -- --forward-mode=rxonly &
-	job=$!
-	sleep 0.7
-	run_pmd 2 "$work/pmd2" b "$(($(nproc) > 1))" --no-huge -m 128 --no-pci \
+	pmd a 0 $args -- --forward-mode=rxonly
+	moved 0 RX a
+	pmd b "$(($(nproc) > 1))" --no-huge -m 128 --no-pci \
 		"--vdev=net_memif0,role=client,id=0,socket=$work/memif.sock,socket-abstract=no" \
-		-- --forward-mode=txonly || { tail -n 20 "$work/pmd2"; return 1; }
-	wait "$job"
-	at_least 100 "$(counted RX "$work/pmd")" || { tail -n 40 "$work/pmd"; return 1; }
+		-- --forward-mode=txonly
+	moved 100 RX a
+	ended a
 }
 
 packets_possible() {

@@ -22,7 +22,7 @@ failed_suites=()
 suites=(
 	build:600:quick build-asan:600:full
 	unit:120:quick unit-asan:240:full
-	lint:60:quick drivers:90:full
+	lint:60:quick drivers:180:full
 	vdev:180:quick captures:180:full live:300:full fuzz:200:full bench:90:full
 )
 
@@ -218,6 +218,14 @@ fi
 mkdir -p "$logs"
 exec 9>"$logs/lock"
 flock -n 9 || die "another test run is going on in this checkout"
+
+# Chosen suites bring the build that they test.
+case " ${only[*]} " in
+*" unit-asan "* | *" fuzz "*) only+=(build-asan) ;;
+esac
+case " ${only[*]} " in
+*" unit "* | *" vdev "* | *" captures "* | *" live "* | *" bench "*) only+=(build) ;;
+esac
 
 for suite in "${suites[@]}"; do
 	IFS=: read -r name seconds when <<<"$suite"

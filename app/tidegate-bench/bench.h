@@ -20,6 +20,7 @@
 #include <stdio.h>
 
 #define BENCH_BURST     32
+#define BENCH_TURN      4096 /* bursts that a case is told to run at once */
 #define BENCH_RUNS_MAX  101
 #define BENCH_FLOWS_MAX 6
 
@@ -33,7 +34,8 @@ struct bench_family {
 	const char *what;                          /* one line of --help */
 	struct bench_flows flows[BENCH_FLOWS_MAX]; /* up to the first 0 */
 	bool is_net;                               /* the net figure is the case's figure */
-	uint64_t (*memory)(uint64_t flows);        /* bytes of EAL memory, roughly */
+	/* Bytes of EAL memory, roughly. */
+	uint64_t (*memory)(const struct bench_family *f, uint64_t flows);
 	/* 0 and *state, or -errno. */
 	int (*setup)(const struct bench_family *f, uint64_t flows, void **state);
 	/* Runs the bursts; returns how many packets were done as the case means it (found,

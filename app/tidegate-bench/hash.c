@@ -39,14 +39,16 @@ static uint32_t slots_for(uint64_t flows)
 	return rte_align32pow2((uint32_t)RTE_MAX(flows + flows / 4, 1024u));
 }
 
-static uint64_t memory_own(uint64_t flows)
+static uint64_t memory_own(const struct bench_family *f, uint64_t flows)
 {
+	(void)f;
 	return (uint64_t)slots_for(flows) * (sizeof(struct tg_flow) + 2);
 }
 
 /* A key with its data 32, its share of a bucket 8, the ring of free places 4. */
-static uint64_t memory_rte(uint64_t flows)
+static uint64_t memory_rte(const struct bench_family *f, uint64_t flows)
 {
+	(void)f;
 	return (uint64_t)slots_for(flows) * (sizeof(struct tg_flow) + 44);
 }
 

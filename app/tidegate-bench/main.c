@@ -87,7 +87,7 @@ static uint64_t memory_needed(const struct chosen *c, unsigned int n)
 	uint64_t most = 0;
 
 	for (unsigned int i = 0; i < n; i++)
-		most = RTE_MAX(most, c[i].family->memory(c[i].flows));
+		most = RTE_MAX(most, c[i].family->memory(c[i].family, c[i].flows));
 	return most;
 }
 

@@ -10,9 +10,6 @@
 
 #include "bench.h"
 
-/* Bursts between two looks at the clocks (a system call): 5 ms of the fastest cases. A case and its
- * base take turns of this length. */
-#define TURN      4096
 #define WARM_UP_S 0.2
 
 static double cpu_ns(void)
@@ -28,17 +25,19 @@ struct run {
 	uint64_t packets, done;
 };
 
+/* A turn takes 5 ms in the fastest cases: long beside a look at the clock of the thread, which is a
+ * system call, short enough for a case and its base to meet the same disturbances. */
 static void one_turn(const struct bench_family *f, void *state, struct run *r)
 {
 	double start = cpu_ns(), middle;
 	uint64_t tsc = rte_rdtsc();
 
-	r->done += f->run(state, TURN);
-	r->packets += (uint64_t)TURN * BENCH_BURST;
+	r->done += f->run(state, BENCH_TURN);
+	r->packets += (uint64_t)BENCH_TURN * BENCH_BURST;
 	middle = cpu_ns();
 	r->cpu += middle - start;
 	if (f->base != NULL) {
-		f->base(state, TURN);
+		f->base(state, BENCH_TURN);
 		r->base_cpu += cpu_ns() - middle;
 	}
 	r->wall += (double)(rte_rdtsc() - tsc) * 1e9 / (double)rte_get_tsc_hz();

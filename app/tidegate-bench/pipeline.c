@@ -159,6 +159,8 @@ static uint32_t slots_for(const struct kind *k, uint64_t flows)
 {
 	uint64_t all = k->pirate ? 2 * flows : flows;
 
+	if (k->fresh)
+		all += BENCH_TURN * BENCH_BURST;
 	return rte_align32pow2((uint32_t)RTE_MAX(all + all / 4, UINT64_C(1024)));
 }
 
@@ -289,11 +291,9 @@ static int pipeline_setup(const struct bench_family *f, uint64_t flows, void **s
 	return 0;
 }
 
-static uint64_t memory(uint64_t flows)
+static uint64_t memory(const struct bench_family *f, uint64_t flows)
 {
-	static const struct kind both = {.pirate = true};
-
-	return slots_for(&both, flows) * (sizeof(struct tg_flow) + 2) + BUFFERS;
+	return slots_for(f->kind, flows) * (sizeof(struct tg_flow) + 2) + BUFFERS;
 }
 
 #define TCP4                                                \

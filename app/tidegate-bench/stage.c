@@ -223,8 +223,9 @@ static int stage_setup(const struct bench_family *f, uint64_t flows, void **stat
 	return rc;
 }
 
-static uint64_t memory(uint64_t flows)
+static uint64_t memory(const struct bench_family *f, uint64_t flows)
 {
+	(void)f;
 	(void)flows;
 	return UINT64_C(1) << 20;
 }

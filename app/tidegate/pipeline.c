@@ -155,6 +155,7 @@ static void follow_flows(struct tg_worker *w, struct tg_burst *b)
 				place(w, b, i);
 				continue;
 			}
+			tg_flow_touch(f, &b->pkt[i], b->arrival[i]);
 		}
 		if (!server_stands(w, f) && !repick(w, b, i, f))
 			continue;

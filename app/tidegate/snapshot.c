@@ -105,9 +105,13 @@ static int compile(struct tg_snapshot *s, const struct tg_snapshot_env *env,
 		   const uint16_t *service_id, const uint16_t *server_id, char *err, size_t err_len)
 {
 	const struct tg_config *c = s->config;
+	const struct tg_gate_params off = {0};
 	unsigned int k = 0;
 	int r;
 
+	/* packets of a service that is gone may still wait for a driver: they have no limit */
+	for (unsigned int i = 0; i < s->n_services; i++)
+		s->limit[i] = tg_gate_compile(&off, &env->clock);
 	for (unsigned int i = 0; i < c->n_services; i++) {
 		const struct tg_config_service *v = &c->services[i];
 		uint16_t id = service_id[i];

@@ -7,6 +7,9 @@ import sys
 import time
 
 
+SERVICE_MS, BUSY = 5, 1.3
+
+
 def fault(text):
     print(text)
     sys.exit(1)
@@ -76,20 +79,27 @@ def servers_of(stats, service):
 
 
 def p50(stats, service, truth, percent):
-    """The gateway's median latency of each server is within some percent of the client's in the same run."""
+    """The gateway's median latency of each server is within some percent of the client's in the same run.
+
+    Not judged where the host was busy with something else: the servers take SERVICE_MS, and a client that sees far more
+    measures its own scheduling, not theirs. That is said in the figures."""
     r = last_json(truth)
-    worst, figures = 0, []
+    worst, figures, slowest = 0, [], 0
     for s in servers_of(stats, service):
         own = r.get("servers", {}).get(s["name"], r)["latency_ns"]["p50"]
         if not own:
             fault(f"the client has no answer from {s['name']} to compare with")
         got = s["latency_ns"]["p50"]
+        slowest = max(slowest, own / 1e6)
         error = 100 * (got / own - 1)
         worst = max(worst, abs(error))
         figures.append(f"{s['name']} {got / 1e6:.3f}/{own / 1e6:.3f} ms ({error:+.1f} %)")
     if not figures:
         fault(f"the gateway measured no exchange of {service}")
     text = f"p50 gateway/client {', '.join(figures)}"
+    if slowest > BUSY * SERVICE_MS:
+        print(f"{text}: NOT JUDGED, the host is busy (the client's median is {slowest:.1f} ms at {SERVICE_MS} ms service)")
+        return
     if worst > float(percent):
         fault(f"{text}: more than {percent} % apart")
     print(text)

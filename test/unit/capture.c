@@ -4,7 +4,7 @@
  */
 #include "capture.h"
 
-#include <check.h>
+#include "unit.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
@@ -780,28 +780,14 @@ static TCase *pcapng_case(void)
 	return tc;
 }
 
-static TCase *open_case(void)
+static Suite *suite(void)
 {
-	TCase *tc = tcase_create("open");
+	Suite *s = suite_create("capture");
 
-	tcase_add_test(tc, not_a_capture);
-	tcase_add_test(tc, paths);
-	tcase_add_test(tc, pipe_is_refused);
-	return tc;
+	suite_add_tcase(s, pcap_case());
+	suite_add_tcase(s, pcapng_case());
+	UNIT_CASE(s, "open", not_a_capture, paths, pipe_is_refused);
+	return s;
 }
 
-int main(void)
-{
-	Suite *suite = suite_create("capture");
-	SRunner *runner;
-	int failed;
-
-	suite_add_tcase(suite, pcap_case());
-	suite_add_tcase(suite, pcapng_case());
-	suite_add_tcase(suite, open_case());
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
-}
+UNIT_MAIN(suite)

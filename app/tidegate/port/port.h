@@ -33,7 +33,7 @@ struct tg_port {
 	bool generated;   /* input is made up as it is read (net_null, infinite_rx): no ring */
 	/* receive side scaling: 0 when the port has none in use */
 	uint8_t rss_key_len;
-	uint8_t rss_key[TG_RSS_KEY_MAX];
+	_Alignas(4) uint8_t rss_key[TG_RSS_KEY_MAX]; /* rte_softrss reads words */
 	uint16_t reta_size;
 	uint16_t reta[TG_RSS_RETA_MAX];
 };
