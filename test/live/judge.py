@@ -136,11 +136,12 @@ def between(log, start_ns, end_ns, server, want):
 
 
 def totals(stats, least):
-    """The gateway's own counters: nothing came from a server, and nothing was dropped that was not ARP and the like."""
+    """The gateway's own counters. Frames that are not its own are a few multicast reports when interfaces come up; were
+    the servers' answers among them, they would be thousands."""
     r = report(stats)
     p, drops = r["packets"], {k: v for k, v in r["drops"].items() if v}
     text = f"gateway {p['received']} in, {p['forwarded']} out, drops {json.dumps(drops)}"
-    if drops.get("not_ours"):
+    if drops.get("not_ours", 0) > 20:
         fault(f"{text}: packets that were not its own")
     if p["forwarded"] < int(least):
         fault(f"{text}: at least {least} expected")

@@ -109,6 +109,7 @@ namespace() {
 	NAMESPACES+=("$NET_ID-$1")
 	in_ns "$1" sysctl -qw net.ipv6.conf.all.accept_dad=0 net.ipv6.conf.default.accept_dad=0 \
 		net.ipv6.conf.all.accept_ra=0 net.ipv6.conf.default.accept_ra=0 \
+		net.ipv6.conf.all.router_solicitations=0 net.ipv6.conf.default.router_solicitations=0 \
 		net.ipv4.conf.all.rp_filter=0 net.ipv4.conf.default.rp_filter=0
 	ip -n "$NET_ID-$1" link set lo up
 }
