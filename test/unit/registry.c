@@ -134,6 +134,7 @@ static Suite *suite(void)
 	Suite *s = suite_create("registry");
 	TCase *tc = tcase_create("ids");
 
+	tcase_set_timeout(tc, UNIT_TIMEOUT_S);
 	tcase_add_checked_fixture(tc, set_up, tear_down);
 	tcase_add_test(tc, same_name_same_id);
 	tcase_add_test(tc, gone_means_a_new_generation);
