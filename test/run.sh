@@ -128,6 +128,7 @@ suite_vdev() {
 }
 
 suite_captures() {
+	/usr/bin/python3 test/captures/made.py || return
 	if [ -z "${TIDEGATE_CAPTURES:-}" ]; then
 		echo "SKIPPED captures: TIDEGATE_CAPTURES names no folder"
 		echo "0 passed, 0 failed, 1 skipped"

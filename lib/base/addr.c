@@ -43,8 +43,7 @@ const char *tg_addr_format(const struct tg_addr *a, char *buf, size_t len)
 		inet_ntop(AF_INET, &a->b[12], text, sizeof(text));
 	else
 		inet_ntop(AF_INET6, a->b, text, sizeof(text));
-	if (len > 0)
-		snprintf(buf, len, "%s", text);
+	snprintf(buf, len, "%s", text);
 	return buf;
 }
 

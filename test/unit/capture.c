@@ -350,6 +350,25 @@ START_TEST(pcap_cut_anywhere)
 }
 END_TEST
 
+START_TEST(pcap_modified_cut)
+{
+	struct tg_capture *cap;
+
+	begin(_i);
+	pcap_header(0xa1b2cd34, 65535, 1);
+	put32(5);
+	put32(7);
+	put32(40);
+	put32(90);
+	put_number(0, 8);
+	put("abcd", 4);
+	cap = open_file();
+	expect_fault(cap, "record 1 at byte 24 is cut: 4 of 40 bytes are there");
+	cap = open_bytes(44);
+	expect_fault(cap, "record 1 at byte 24 is cut: 20 of 24 header bytes are there");
+}
+END_TEST
+
 START_TEST(pcap_absurd_length)
 {
 	struct tg_capture *cap;
@@ -761,6 +780,7 @@ static TCase *pcap_case(void)
 	tcase_add_test(tc, pcap_link_types);
 	tcase_add_test(tc, wire_length_is_raised);
 	tcase_add_loop_test(tc, pcap_cut_anywhere, 0, 2);
+	tcase_add_loop_test(tc, pcap_modified_cut, 0, 2);
 	tcase_add_test(tc, pcap_absurd_length);
 	tcase_add_test(tc, pcap_record_over_its_snap_length);
 	return tc;

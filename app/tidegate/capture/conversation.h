@@ -19,7 +19,7 @@
 #include "tg_packet.h"
 
 #define TG_CONVERSATIONS_MAX (1u << 20)
-#define TG_ENDPOINTS_MAX     (1u << 16)
+#define TG_ENDPOINTS_MAX     TG_CONVERSATIONS_MAX /* one conversation may need one */
 
 /** By what the server was told from the client, weakest first. */
 enum tg_found {

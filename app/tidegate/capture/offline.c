@@ -191,6 +191,13 @@ static int feed_all(struct offline *o)
 	return 0;
 }
 
+static const char *link_name(uint32_t link_type)
+{
+	const char *name = tg_link_name(link_type);
+
+	return name != NULL ? name : "one nobody knows";
+}
+
 /* Why nothing at all could be used. */
 static int nothing(struct offline *o)
 {
@@ -204,9 +211,9 @@ static int nothing(struct offline *o)
 		snprintf(o->text, sizeof(o->text), "interrupted before a frame was measured");
 	else if (o->feed.link.kind_count > 0)
 		snprintf(o->text, sizeof(o->text),
-			 "capture '%s': no frame has a link type that is supported (the first: %" PRIu32
-			 "); Ethernet, raw IP, loopback, Linux cooked and PPP are",
-			 o->options->capture, o->feed.link.kinds[0].link_type);
+			 "capture '%s': no frame has a link type that is supported (the first: %s); "
+			 "Ethernet, raw IP, loopback, Linux cooked and PPP are",
+			 o->options->capture, link_name(o->feed.link.kinds[0].link_type));
 	else
 		snprintf(o->text, sizeof(o->text), "capture '%s': there is no frame in it",
 			 o->options->capture);
@@ -238,7 +245,10 @@ static int print_report(struct offline *o)
 	for (unsigned int i = 0; i < warnings.n; i++)
 		fprintf(stderr, "tidegate: warning: %s: %s\n", capture.file, warnings.list[i]);
 	tg_report_text(&report, stdout);
-	if (o->options->report != NULL)
+	/* a reader that has seen enough of it (head) is no fault */
+	if ((fflush(stdout) != 0 || ferror(stdout)) && errno != EPIPE)
+		rc = fail(o, -errno, "the report cannot be printed");
+	if (rc == 0 && o->options->report != NULL)
 		rc = tg_report_write(&report, o->options->report, o->text, sizeof(o->text));
 	tg_totals_free(&totals);
 	return rc;
