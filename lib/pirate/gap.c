@@ -123,20 +123,29 @@ static uint32_t ripe(const struct tg_pirate_config *c, struct tg_gap_near *n, st
 	return 0;
 }
 
+/* log: the gap that came last; last: the flow ends. */
 static bool close_epoch(const struct tg_pirate_config *c, struct tg_gap_near *n,
-			struct tg_gap_far *f, bool last, struct tg_sample *out)
+			struct tg_gap_far *f, uint16_t log, bool last, struct tg_sample *out)
 {
 	struct modes m;
 	uint32_t fresh = ripe(c, n, f, last, &m);
+	uint16_t cut;
 
 	if (fresh == 0)
 		return false;
+	cut = (uint16_t)(m.low > BUCKET_JOIN ? m.low - BUCKET_JOIN : 1);
+	if (n->cut == 0 && log < cut && !last) { /* known only now: the first causal gap ends it */
+		n->cut = cut;
+		n->carried = 0;
+		n->due = n->since;
+		return false;
+	}
 	out->latency = m.latency;
 	out->server = TG_SAMPLE_UNKNOWN;
 	out->count = fresh;
 	out->kind = TG_ESTIMATOR_GAP;
 	out->setup = false;
-	n->cut = (uint16_t)(m.low > BUCKET_JOIN ? m.low - BUCKET_JOIN : 1);
+	n->cut = cut;
 	n->carried = (uint16_t)(m.causal / 2);
 	/* half its weight stays: it follows changes, and small epochs help each other */
 	fade(n, f);
@@ -158,7 +167,7 @@ bool tg_gap_arrive(const struct tg_pirate_config *c, struct tg_gap_near *n, stru
 	 * sum over a count is then unbiased (Wald). */
 	if (n->since < n->due || (log < n->cut && n->since < n->due + EPOCH_WAIT))
 		return false;
-	return close_epoch(c, n, f, false, out);
+	return close_epoch(c, n, f, log, false, out);
 }
 
 static void start(struct tg_gap_near *n, struct tg_gap_far *f, uint64_t arrival)
@@ -192,5 +201,5 @@ void tg_gap_depart(const struct tg_pirate_config *c, struct tg_gap_near *n, stru
 bool tg_gap_finish(const struct tg_pirate_config *c, struct tg_gap_near *n, struct tg_gap_far *f,
 		   struct tg_sample *out)
 {
-	return n->started && close_epoch(c, n, f, true, out);
+	return n->started && close_epoch(c, n, f, 0, true, out);
 }

@@ -3,18 +3,22 @@
  * Response latency from client->server packets alone.
  *
  * L, `latency`: what the client waits, from the last new payload of a request to the end of its
- * answer. S, `server`: what the server takes, L less the path, the least handshake gap (SYN to
- * its ACK) of the connection; unknown (TG_SAMPLE_UNKNOWN) when no handshake was seen.
+ * answer. S, `server`: what the server takes, L less the request's time in here and the path, the
+ * connection's handshake gap (SYN's departure to its ACK's arrival), at least 0. Unknown
+ * (TG_SAMPLE_UNKNOWN) for gap, when no handshake was seen, when its SYN departed twice, and for an
+ * exchange in less than half of that gap, which then was not the path.
  *
  *   gap  arrival times only: Pirate's dynamic histogram of gaps; an epoch ends at a number of
  *        causal gaps and yields L = sum of the kept gaps / number of causal gaps
  *        (proportional mode sum). The paper's weights are not public: a reconstruction.
  *   ack  clear TCP header: the answer ends at the last advance of the acknowledgement number
- *        before the next new payload.
+ *        before the next new payload; when only that payload's packet advances it, there.
  *
  * A packet is seen twice: tg_pirate_arrive before it is forwarded (may close an exchange),
  * tg_pirate_depart after the driver accepted it (may open one). What was dropped on the way
- * therefore opens nothing, and its retransmission counts as new.
+ * therefore opens nothing, and its retransmission counts as new. Several packets of a flow may
+ * arrive before the first of them departs (a burst): an exchange or handshake that lies wholly
+ * between is then not seen, rather than measured wrongly.
  *
  * State lives in the flow entry's private areas; it is zeroed when the entry is inserted.
  *
@@ -93,7 +97,7 @@ void tg_pirate_depart(const struct tg_pirate_config *c, uint8_t estimator, void 
 		      const struct tg_pkt *p, uint64_t arrival, uint64_t departure);
 
 /* The flow ends (FIN, RST, idle) or the capture does: a pending exchange whose answer was seen,
- * or a gap epoch with enough causal gaps, is closed. As tg_pirate_arrive. */
+ * or a gap epoch with three causal gaps, is closed. As tg_pirate_arrive. */
 bool tg_pirate_finish(const struct tg_pirate_config *c, uint8_t estimator, void *near, void *far,
 		      struct tg_sample *out);
 

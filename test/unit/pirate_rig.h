@@ -10,6 +10,9 @@
 
 #include "state.h"
 
+#define ACK TG_TCP_ACK
+#define PSH (TG_TCP_ACK | TG_TCP_PSH)
+
 #define US UINT64_C(1000) /* at 1 GHz */
 #define MS (1000 * US)
 #define S  (1000 * MS)
@@ -27,7 +30,7 @@ struct rig {
 	uint64_t samples, exchanges, sum; /* sum: ticks, weighted */
 };
 
-static void start_at(struct rig *r, uint8_t estimator, enum tg_gap_rule rule, uint64_t hz)
+static inline void start_at(struct rig *r, uint8_t estimator, enum tg_gap_rule rule, uint64_t hz)
 {
 	struct tg_pirate_params params = {.estimator = estimator, .gap_rule = rule};
 	struct tg_clock clock = tg_clock_init(hz);
@@ -37,12 +40,12 @@ static void start_at(struct rig *r, uint8_t estimator, enum tg_gap_rule rule, ui
 	r->estimator = estimator;
 }
 
-static void start(struct rig *r, uint8_t estimator)
+static inline void start(struct rig *r, uint8_t estimator)
 {
 	start_at(r, estimator, TG_GAP_MODE_SUM, 1000000000);
 }
 
-static bool count(struct rig *r, bool sampled)
+static inline bool count(struct rig *r, bool sampled)
 {
 	if (sampled) {
 		r->samples++;
@@ -52,23 +55,24 @@ static bool count(struct rig *r, bool sampled)
 	return sampled;
 }
 
-static bool arrive(struct rig *r, const struct tg_pkt *p, uint64_t t)
+static inline bool arrive(struct rig *r, const struct tg_pkt *p, uint64_t t)
 {
 	return count(r,
 		     tg_pirate_arrive(&r->c, r->estimator, r->near.words, r->far, p, t, &r->last));
 }
 
-static void depart(struct rig *r, const struct tg_pkt *p, uint64_t arrival, uint64_t departure)
+static inline void depart(struct rig *r, const struct tg_pkt *p, uint64_t arrival,
+			  uint64_t departure)
 {
 	tg_pirate_depart(&r->c, r->estimator, r->near.words, r->far, p, arrival, departure);
 }
 
-static bool finish(struct rig *r)
+static inline bool finish(struct rig *r)
 {
 	return count(r, tg_pirate_finish(&r->c, r->estimator, r->near.words, r->far, &r->last));
 }
 
-static bool pass(struct rig *r, const struct tg_pkt *p, uint64_t t)
+static inline bool pass(struct rig *r, const struct tg_pkt *p, uint64_t t)
 {
 	bool sampled = arrive(r, p, t);
 
@@ -76,7 +80,7 @@ static bool pass(struct rig *r, const struct tg_pkt *p, uint64_t t)
 	return sampled;
 }
 
-static struct tg_pkt segment(uint8_t flags, uint32_t seq, uint16_t len, uint32_t ack)
+static inline struct tg_pkt segment(uint8_t flags, uint32_t seq, uint16_t len, uint32_t ack)
 {
 	struct tg_pkt p = {.tcp_flags = flags, .seq = seq, .payload_len = len, .ack = ack};
 
@@ -85,22 +89,23 @@ static struct tg_pkt segment(uint8_t flags, uint32_t seq, uint16_t len, uint32_t
 }
 
 /* A segment passes; true when it closed an exchange. */
-static bool tcp(struct rig *r, uint64_t t, uint8_t flags, uint32_t seq, uint16_t len, uint32_t ack)
+static inline bool tcp(struct rig *r, uint64_t t, uint8_t flags, uint32_t seq, uint16_t len,
+		       uint32_t ack)
 {
 	struct tg_pkt p = segment(flags, seq, len, ack);
 
 	return pass(r, &p, t);
 }
 
-static bool is_open(const struct rig *r, uint64_t *since)
+static inline bool is_open(const struct rig *r, uint64_t *since)
 {
 	return tg_pirate_open(r->estimator, r->near.words, r->far, since);
 }
 
 /* Own generator (xorshift64*), so that a seed gives the same test everywhere. */
-static uint64_t rnd_state;
+static uint64_t rnd_state __attribute__((unused));
 
-static uint64_t rnd(void)
+static inline uint64_t rnd(void)
 {
 	rnd_state ^= rnd_state >> 12;
 	rnd_state ^= rnd_state << 25;
@@ -108,13 +113,13 @@ static uint64_t rnd(void)
 	return rnd_state * UINT64_C(2685821657736338717);
 }
 
-static double uniform(void)
+static inline double uniform(void)
 {
 	return (double)(rnd() >> 11) * 0x1p-53;
 }
 
 /* mean with coefficient of variation cv: sum of 12 uniforms, so within 6 cv of the mean. */
-static double about(double mean, double cv)
+static inline double about(double mean, double cv)
 {
 	double u = -6;
 

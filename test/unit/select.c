@@ -356,6 +356,38 @@ START_TEST(name_hash)
 }
 END_TEST
 
+/* Gateways of different versions stand side by side: these never change. The values are
+ * libxxhash's own, over the bytes the header names. */
+START_TEST(hashes_are_for_ever)
+{
+	struct tg_key key = {.client_port = htons(40000),
+			     .service_port = htons(443),
+			     .protocol = IPPROTO_TCP};
+	struct tg_addr a;
+
+	ck_assert_int_eq(tg_addr_parse("10.0.0.11", &a), 0);
+	ck_assert_int_eq(tg_addr_parse("198.51.100.7", &key.client), 0);
+	ck_assert(tg_select_name_hash("a", &a) == UINT64_C(0x9bf19a7203c02470));
+	ck_assert(tg_select_flow_hash(&key) == UINT64_C(0x67647973ec7cc8f7));
+}
+END_TEST
+
+/* Nor does the table that a set of servers gives. */
+START_TEST(maglev_is_for_ever)
+{
+	static const uint16_t want[16] = {2, 5, 2, 0, 1, 0, 1, 0, 0, 2, 0, 2, 1, 1, 5, 0};
+	struct tg_select_server s[6];
+	struct tg_select_group *g;
+
+	for (uint16_t i = 0; i < 6; i++)
+		s[i] = server(i, (uint16_t)(6 - i));
+	g = group(TG_POLICY_MAGLEV, s, 6);
+	for (uint64_t i = 0; i < 16; i++)
+		ck_assert_uint_eq(tg_select_consistent(g, i << 60), want[i]);
+	tg_select_group_free(g);
+}
+END_TEST
+
 START_TEST(round_robin_cycles)
 {
 	struct tg_select_server s[6];
@@ -532,6 +564,8 @@ START_TEST(latency_of_the_unmeasured)
 	cost[0] = 100;
 	cost[1] = 300;
 	check_ranks(g, (const unsigned int[]){0, 2, 1}, 3);
+	cost[1] = 140; /* 120: half of the sum, not a third */
+	check_ranks(g, (const unsigned int[]){0, 2, 1}, 3);
 	cost[1] = 0; /* none is worse than the only one measured: open flows decide */
 	own[0] = 2;
 	others[1] = 1;
@@ -594,8 +628,9 @@ static Suite *suite(void)
 
 	UNIT_CASE(s, "group", policies_by_name, empty_and_single, limits, candidates_only);
 	UNIT_CASE(s, "maglev", maglev_balance, maglev_spreads_hashes, maglev_weights,
-		  maglev_disruption, maglev_same_everywhere, consistent_whatever_the_policy);
-	UNIT_CASE(s, "hash", flow_hash, name_hash);
+		  maglev_disruption, maglev_same_everywhere, maglev_is_for_ever,
+		  consistent_whatever_the_policy);
+	UNIT_CASE(s, "hash", flow_hash, name_hash, hashes_are_for_ever);
 	UNIT_CASE(s, "round-robin", round_robin_cycles, round_robin_workers_apart,
 		  round_robin_over_reloads);
 	UNIT_CASE(s, "least-connections", least_connections_takes_the_least,

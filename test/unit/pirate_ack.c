@@ -1,16 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The cases of the ack estimator: a part of pirate.c, which includes it once.
- */
-#ifndef PIRATE_ACK_H
-#define PIRATE_ACK_H
-
-#include <check.h>
-
+/* The ack estimator: what opens and closes an exchange, and what does not. */
 #include "pirate_rig.h"
-
-#define ACK TG_TCP_ACK
-#define PSH (TG_TCP_ACK | TG_TCP_PSH)
+#include "unit.h"
 
 /* ------------------------------------------------------------------ ack: what is an exchange */
 
@@ -414,8 +405,8 @@ START_TEST(path_is_unknown_when_it_cannot_be_told)
 	/* two SYNs went out: which one was answered? */
 	start(&r, TG_ESTIMATOR_ACK);
 	pass(&r, &syn, 0);
-	pass(&r, &syn, 1 * S);
-	pass(&r, &ack, 1 * S + 100 * US);
+	pass(&r, &syn, 2 * MS);
+	pass(&r, &ack, 2 * MS + 100 * US);
 	exchange(&r, 2 * S, 5 * MS);
 	ck_assert(r.last.server == TG_SAMPLE_UNKNOWN && r.last.setup);
 	/* SYN and ACK in one poll: the ACK came before the SYN went */
@@ -495,4 +486,24 @@ START_TEST(time_jumps)
 }
 END_TEST
 
-#endif
+static Suite *suite(void)
+{
+	Suite *s = suite_create("pirate_ack");
+
+	UNIT_CASE(s, "ack", pure_ack_ends_the_answer, last_advance_ends_the_answer,
+		  request_of_many_segments_starts_at_its_last,
+		  request_that_acknowledges_ends_the_answer_itself,
+		  request_that_acknowledges_adds_no_thinking,
+		  fin_ends_an_answer_that_nothing_acknowledged, fin_of_the_server_is_no_answer,
+		  fin_with_payload_is_a_request, what_opens_and_closes_nothing, numbers_wrap,
+		  segments_in_wrong_order, starts_in_mid_flow, wild_numbers_are_taken_up_afresh);
+	UNIT_CASE(s, "ack-depart", dropped_request_opens_nothing,
+		  late_departure_of_an_older_segment, late_departure_is_no_newer_request,
+		  acknowledgement_that_overtakes_the_request, request_in_one_burst);
+	UNIT_CASE(s, "ack-time", server_time_is_what_the_path_leaves,
+		  path_is_unknown_when_it_cannot_be_told, syn_with_data_is_a_request,
+		  ports_used_again, time_jumps);
+	return s;
+}
+
+UNIT_MAIN(suite)
