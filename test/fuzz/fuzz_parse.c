@@ -15,7 +15,7 @@ static void expect(bool holds)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct tg_pkt p;
+	struct tg_pkt p, again;
 	uint32_t len, wire;
 	uint8_t *frame;
 	enum tg_reason r;
@@ -27,7 +27,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	frame = malloc(len + !len);
 	expect(frame != NULL);
 	memcpy(frame, data + 2, len);
+	/* all of the header is written, and by the frame alone */
+	memset(&p, 0xa5, sizeof(p));
+	memset(&again, 0x5a, sizeof(again));
 	r = tg_parse(frame, len, wire, &p);
+	expect(tg_parse(frame, len, wire, &again) == r && memcmp(&p, &again, sizeof(p)) == 0);
 	expect(r < TG_DROP_REASON_COUNT);
 	if (r == TG_DROP_NONE && !(p.flags & TG_PKT_ARP)) {
 		expect(p.key.service == TG_NO_SERVICE);

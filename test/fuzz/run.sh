@@ -26,7 +26,9 @@ fuzz() {
 	local target=$1 dict=() log=$work/$1.log
 	[ ! -e "test/fuzz/fuzz_$target.dict" ] || dict=("-dict=test/fuzz/fuzz_$target.dict")
 	mkdir -p "$work/$target"
-	if timeout $((seconds + 60)) "$build/test/fuzz/fuzz-$target" -max_total_time="$seconds" -rss_limit_mb=2048 \
+	# undefined behaviour is only printed unless told to halt
+	if UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 \
+		timeout $((seconds + 60)) "$build/test/fuzz/fuzz-$target" -max_total_time="$seconds" -rss_limit_mb=2048 \
 		-timeout=20 -max_len=16384 -print_final_stats=1 -artifact_prefix="$work/$target-" "${dict[@]}" \
 		"$work/$target" >"$log" 2>&1; then
 		echo "PASS fuzz-$target: $(awk '/number_of_executed_units/ {print $2}' "$log") runs, $(grep -o 'cov: [0-9]*' \

@@ -6,7 +6,6 @@ import math
 import sys
 import time
 
-
 SERVICE_MS, BUSY = 5, 1.3
 
 
@@ -81,8 +80,8 @@ def servers_of(stats, service):
 def p50(stats, service, truth, percent):
     """The gateway's median latency of each server is within some percent of the client's in the same run.
 
-    Not judged where the host was busy with something else: the servers take SERVICE_MS, and a client that sees far more
-    measures its own scheduling, not theirs. That is said in the figures."""
+    Where the host was busy with something else it cannot be judged: the servers take SERVICE_MS, and a client that sees
+    far more measures its own scheduling. Exit code 77 then: counted as skipped, not as passed."""
     r = last_json(truth)
     worst, figures, slowest = 0, [], 0
     for s in servers_of(stats, service):
@@ -98,8 +97,8 @@ def p50(stats, service, truth, percent):
         fault(f"the gateway measured no exchange of {service}")
     text = f"p50 gateway/client {', '.join(figures)}"
     if slowest > BUSY * SERVICE_MS:
-        print(f"{text}: NOT JUDGED, the host is busy (the client's median is {slowest:.1f} ms at {SERVICE_MS} ms service)")
-        return
+        print(f"{text}: the host is busy, the client's median is {slowest:.1f} ms at {SERVICE_MS} ms service")
+        sys.exit(77)
     if worst > float(percent):
         fault(f"{text}: more than {percent} % apart")
     print(text)
@@ -136,12 +135,11 @@ def between(log, start_ns, end_ns, server, want):
 
 
 def totals(stats, least):
-    """The gateway's own counters. Frames that are not its own are a few multicast reports when interfaces come up; were
-    the servers' answers among them, they would be thousands."""
+    """The gateway's own counters: nothing came from a server, and nothing was dropped that was not ARP and the like."""
     r = report(stats)
     p, drops = r["packets"], {k: v for k, v in r["drops"].items() if v}
     text = f"gateway {p['received']} in, {p['forwarded']} out, drops {json.dumps(drops)}"
-    if drops.get("not_ours", 0) > 20:
+    if drops.get("not_ours"):
         fault(f"{text}: packets that were not its own")
     if p["forwarded"] < int(least):
         fault(f"{text}: at least {least} expected")

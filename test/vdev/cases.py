@@ -12,7 +12,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from scapy.all import (ARP, ICMP, IP, TCP, UDP, Dot1Q, Ether, ICMPv6ND_NS, ICMPv6NDOptSrcLLAddr, IPv6,  # noqa: E402
                        Raw, fragment, rdpcap, wrpcap)
-from gateway import CLIENT_MAC, PCAP_MAC, TIDEGATE, TIDEGATECTL, VIP, VIP6, Gateway, server, service  # noqa: E402
+from gateway import CLIENT_MAC, PCAP_MAC, TIDEGATE, TIDEGATECTL, VIP, VIP6, Gateway, server, service, two_ports  # noqa: E402
 
 CASES, QUICK = {}, []
 
@@ -82,7 +82,7 @@ def l2_direct_server_return():
         chosen.setdefault(p[TCP].sport, set()).add(p.dst)
     assert all(len(s) == 1 for s in chosen.values()), "a flow moved"
     assert len({next(iter(s)) for s in chosen.values()}) == 3, "a server got nothing"
-    assert report["packets"] == {"received": 600, "forwarded": 600, "dropped": 0}, report["packets"]
+    assert report["packets"] == {"received": 600, "forwarded": 600, "dropped": 0, "replied": 0}, report["packets"]
 
 
 @case(quick=True)
@@ -116,7 +116,7 @@ def vlan_tags():
     tagged = [ether() / Dot1Q(vlan=7, prio=3) / syn(n)[IP] for n in range(4)]
     _, out, _ = run(tagged, [service()])
     assert all(p[Dot1Q].vlan == 7 and p[Dot1Q].prio == 3 and correct(p) for p in out) and len(out) == 4
-    ports = Gateway([service()]).document["ports"]
+    ports = two_ports()
     ports[1]["vlan"] = 30
     _, out, _ = run(tagged + [syn(9)], [service()], ports=ports)
     assert all(p[Dot1Q].vlan == 30 and p[Dot1Q].type == 0x800 and correct(p) for p in out) and len(out) == 5
@@ -192,6 +192,8 @@ def neighbours_and_ping():
     echo = [p for p in front if ICMP in p]
     assert len(echo) == 1 and echo[0][ICMP].type == 0 and echo[0][IP].src == VIP and correct(echo[0])
     assert bytes(echo[0][Raw].load)[:5] == b"hello" and len(out) == 0
+    p = report["packets"]
+    assert p["replied"] == 4 and p["received"] == p["forwarded"] + p["dropped"] + p["replied"], p
 
 
 def correct_icmp6(p):
@@ -324,7 +326,7 @@ def start_faults_are_sentences():
         else:
             raise AssertionError("started")
         assert text.startswith("ended with 1") and all(w in text for w in words), text
-    ports = Gateway([service()]).document["ports"]
+    ports = two_ports()
     fails(Gateway([service()], ports=[dict(ports[0], port="net_nobody0"), ports[1]]), 'port "net_nobody0"', "net_null0")
     fails(Gateway([service(servers=[{"name": "a", "address": "10.9.9.9"}])]), "10.9.9.9", "gateway")
     fails(Gateway([service(policy="fastest")]), "services[0].policy", "maglev")

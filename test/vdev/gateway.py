@@ -27,6 +27,11 @@ def service(**more):
     return s
 
 
+def two_ports():
+    return [{"name": "front", "port": "0", "role": "client", "addresses": ["198.51.100.2/24", "2001:db8:1::2/64"]},
+            {"name": "back", "port": "1", "role": "server", "addresses": ["10.0.0.2/24", "2001:db8:2::2/64"]}]
+
+
 class Gateway:
     """One run in a folder of its own. Use as a context: it is ended whatever happens."""
 
@@ -40,11 +45,7 @@ class Gateway:
         self.document = {
             "version": 1, "flow_table": {"slots_per_worker": slots},
             "control": {"socket": self.socket},
-            "ports": ports if ports is not None else [
-                {"name": "front", "port": "0", "role": "client",
-                 "addresses": ["198.51.100.2/24", "2001:db8:1::2/64"]},
-                {"name": "back", "port": "1", "role": "server",
-                 "addresses": ["10.0.0.2/24", "2001:db8:2::2/64"]}],
+            "ports": ports if ports is not None else two_ports(),
             "services": services}
         self.write()
         vdevs = [front or "net_null0", back or "net_null1"]
@@ -123,7 +124,11 @@ class Gateway:
             raise AssertionError("did not end within 20 s of the signal") from None
 
     def __enter__(self):
-        return self.start()
+        try:
+            return self.start()
+        except BaseException:
+            self.__exit__()
+            raise
 
     def __exit__(self, *unused):
         if self.process and self.process.poll() is None:

@@ -211,6 +211,7 @@ static json_t *packets(const struct tg_totals *t, bool *fits)
 	set(o, "received", number(t->all.received), fits);
 	set(o, "forwarded", number(t->all.forwarded), fits);
 	set(o, "dropped", number(t->dropped), fits);
+	set(o, "replied", number(t->all.replied), fits);
 	return o;
 }
 

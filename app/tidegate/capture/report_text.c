@@ -99,8 +99,12 @@ static void packets(const struct tg_report *r, FILE *to)
 	const struct tg_totals *all = r->totals;
 	struct tg_table t;
 
-	fprintf(to, "\npackets: %" PRIu64 " received, %" PRIu64 " forwarded, %" PRIu64 " dropped\n",
+	fprintf(to, "\npackets: %" PRIu64 " received, %" PRIu64 " forwarded, %" PRIu64 " dropped",
 		all->all.received, all->all.forwarded, all->dropped);
+	if (all->all.replied > 0)
+		fprintf(to, ", %" PRIu64 " answered (ARP, neighbour discovery, ping)",
+			all->all.replied);
+	fprintf(to, "\n");
 	tg_table_begin(&t, "rll");
 	for (unsigned int i = 1; i < TG_DROP_REASON_COUNT; i++) {
 		if (all->all.dropped[i] == 0)

@@ -21,7 +21,7 @@ sniff direct cli eth0 "$from_server" -c 1
 
 load wrk wrk -t1 -c12 -d"${seconds}s" -s "$LIVE/wrk.lua" "http://$VIP4/slow"
 gateway_stats
-check judge client wrk "$WORK/wrk.out" $((seconds * 250))
+check judge client wrk "$WORK/wrk.out" $((seconds * 1000))
 check judge nginx 12 "$WORK"/nginx-{a,b,c}/access.log
 check judge p50 "$WORK/stats.json" web "$WORK/wrk.out" 5
 
