@@ -177,8 +177,10 @@ static void keep_own_frames(const struct tg_worker *w, struct tg_burst *b)
 		dst = rte_pktmbuf_mtod(b->mbuf[i], const uint8_t *);
 		if (memcmp(dst, mac, 6) == 0)
 			continue;
-		if ((dst[0] & 1) == 0 || !(b->pkt[i].flags & (TG_PKT_ARP | TG_PKT_ND)))
+		if ((dst[0] & 1) == 0)
 			tg_drop(b, i, TG_DROP_NOT_OURS);
+		else if (!(b->pkt[i].flags & (TG_PKT_ARP | TG_PKT_ND)))
+			tg_drop(b, i, TG_DROP_MULTICAST);
 	}
 }
 

@@ -41,6 +41,7 @@ enum tg_verdict {
 	X(L4_HEADER, "l4_header", "transport header is cut or its length is wrong")            \
 	X(SEGMENTED, "multi_segment", "headers spread over several buffers")                   \
 	X(NOT_OURS, "not_ours", "destination is no address of ours")                           \
+	X(MULTICAST, "multicast", "multicast or broadcast frame, neither ARP nor ND")          \
 	X(NO_SERVICE, "no_service", "right address, but no service on that protocol and port") \
 	X(FRAGMENT, "fragment", "fragment whose service or server cannot be known")            \
 	X(ICMP, "icmp", "ICMP message that no service takes")                                  \

@@ -149,12 +149,13 @@ def bad_packets_are_named():
     xmas = ether() / IP(src="198.51.100.7", dst=VIP) / TCP(sport=1, dport=80, flags="FPU")
     null = ether() / IP(src="198.51.100.7", dst=VIP) / TCP(sport=1, dport=80, flags=0)
     foreign = Ether(dst="02:11:11:11:11:11", src=CLIENT_MAC) / syn(1)[IP]
-    packets = [Ether(cut), Ether(bytes(badihl)), Ether(bytes(long)), Ether(mpls), vlan3, xmas, null, foreign,
+    report_of_groups = Ether(dst="33:33:00:00:00:16", src=CLIENT_MAC) / IPv6(src="fe80::1", dst="ff02::16", nh=58) / Raw(bytes(8))
+    packets = [Ether(cut), Ether(bytes(badihl)), Ether(bytes(long)), Ether(mpls), vlan3, xmas, null, foreign, report_of_groups,
                syn(1, dport=81), syn(2, dst="192.0.2.99"), syn(3, ttl=1),
                ether(type=0x88cc) / Raw(bytes(46)), syn(4)]
     _, out, report = run(packets, [service()])
     want = {"frame_short": 1, "ip_header": 1, "ip_length": 1, "mpls_unsupported": 1, "vlan_depth": 1, "tcp_stray": 2,
-            "not_ours": 2, "no_service": 1, "ttl_expired": 1, "not_ip": 1}
+            "not_ours": 2, "no_service": 1, "ttl_expired": 1, "not_ip": 1, "multicast": 1}
     assert report["drops"] == want, report["drops"]
     assert len(out) == 1 and out[0][TCP].sport == 10004
 
