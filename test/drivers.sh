@@ -269,7 +269,7 @@ test_install_deps() {
 pmd() {
 	local name=$1 cpu=$2
 	shift 2
-	timeout 40 ip netns exec "$space" dpdk-testpmd --lcores "0@$cpu,1@$cpu" \
+	timeout 40 nsenter --net="/run/netns/$space" dpdk-testpmd --lcores "0@$cpu,1@$cpu" \
 		--file-prefix "tgdrv$$$name" --no-telemetry "$@" --total-num-mbufs=20000 \
 		--stats-period=1 >"$work/$name" 2>&1 </dev/null &
 	processes[$name]=$!
@@ -342,11 +342,11 @@ tap_is_reached() {
 	# shellcheck disable=SC2086
 	pmd a 0 $args -- --port-topology=loop
 	moved 0 RX a
-	ip -n "$space" addr add 198.18.0.1/24 dev tgtap
-	ip -n "$space" link set tgtap up
-	ip -n "$space" neigh replace 198.18.0.2 lladdr 02:00:00:00:00:02 dev tgtap
+	nsenter --net="/run/netns/$space" ip addr add 198.18.0.1/24 dev tgtap
+	nsenter --net="/run/netns/$space" ip link set tgtap up
+	nsenter --net="/run/netns/$space" ip neigh replace 198.18.0.2 lladdr 02:00:00:00:00:02 dev tgtap
 	for _ in $(seq 20); do
-		ip netns exec "$space" bash -c 'echo x >/dev/udp/198.18.0.2/9'
+		nsenter --net="/run/netns/$space" bash -c 'echo x >/dev/udp/198.18.0.2/9'
 	done
 	moved 20 RX a
 	moved 20 TX a
@@ -387,10 +387,10 @@ test_packets() {
 		return
 	fi
 	# No answers, no chatter of the kernel: only what the test sends.
-	ip netns exec "$space" sysctl -qw net.ipv6.conf.default.disable_ipv6=1 || true
-	ip -n "$space" link add tga type veth peer name tgb
-	ip -n "$space" link set tga up
-	ip -n "$space" link set tgb up
+	nsenter --net="/run/netns/$space" sysctl -qw net.ipv6.conf.default.disable_ipv6=1 || true
+	nsenter --net="/run/netns/$space" ip link add tga type veth peer name tgb
+	nsenter --net="/run/netns/$space" ip link set tga up
+	nsenter --net="/run/netns/$space" ip link set tgb up
 	check "preset null moves packets" port_feeds_itself null
 	check "preset ring moves packets" port_feeds_itself ring
 	check "preset pcap moves packets" file_to_file

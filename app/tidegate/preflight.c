@@ -4,14 +4,13 @@
 #include <cap-ng.h>
 #include <errno.h>
 #include <libgen.h>
-#include <limits.h>
+#include <net/if.h>
 #include <numa.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tg_config.h"
@@ -128,15 +127,13 @@ static void check_devices(const struct tg_options *o)
 {
 	for (int i = 1; i < o->eal_argc; i++) {
 		const char *at = strstr(o->eal_argv[i], "iface=");
-		char name[64], path[PATH_MAX];
-		struct stat st;
+		char name[64];
 
 		/* net_tap makes its own interface, net_memif's iface is none */
 		if (at == NULL || strstr(o->eal_argv[i], "net_tap") != NULL)
 			continue;
 		snprintf(name, sizeof(name), "%.*s", (int)strcspn(at + 6, ","), at + 6);
-		snprintf(path, sizeof(path), "/sys/class/net/%s", name);
-		if (stat(path, &st) != 0)
+		if (if_nametoindex(name) == 0)
 			fault("interface \"%s\" (in %s) is not here; `ip link` lists those that are",
 			      name, o->eal_argv[i]);
 	}

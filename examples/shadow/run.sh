@@ -25,5 +25,5 @@ say "What the gateway saw on the mirror port; the servers are those it would hav
 show ctl stats show
 
 say "Nothing was forwarded: packets that left the mirror port"
-ip -n "$NET_ID-gw" -s link show mir0 | awk 'tx {print "packets sent:", $2; exit} /TX:/ {tx = 1}'
+in_ns gw ip -s link show mir0 | awk 'tx {print "packets sent:", $2; exit} /TX:/ {tx = 1}'
 gateway_end

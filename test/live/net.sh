@@ -37,7 +37,7 @@ net_possible() {
 		WHY_NOT="needs root for network namespaces: run it with sudo"
 	elif ! ip netns add "$NET_ID-try" 2>/dev/null; then
 		WHY_NOT="this kernel or container grants no network namespaces (ip netns add failed)"
-	elif ! ip -n "$NET_ID-try" link add try0 type veth peer name try1 2>/dev/null; then
+	elif ! nsenter --net="/run/netns/$NET_ID-try" ip link add try0 type veth peer name try1 2>/dev/null; then
 		WHY_NOT="this kernel has no veth interfaces"
 	fi
 	ip netns del "$NET_ID-try" 2>/dev/null || true
@@ -111,15 +111,15 @@ namespace() {
 		net.ipv6.conf.all.accept_ra=0 net.ipv6.conf.default.accept_ra=0 \
 		net.ipv6.conf.all.router_solicitations=0 net.ipv6.conf.default.router_solicitations=0 \
 		net.ipv4.conf.all.rp_filter=0 net.ipv4.conf.default.rp_filter=0
-	ip -n "$NET_ID-$1" link set lo up
+	in_ns "$1" ip link set lo up
 }
 
 # wire NS NAME MAC PEER-NS PEER-NAME [PEER-MAC]: 1600 bytes of MTU leave room for encapsulation.
 wire() {
-	ip -n "$NET_ID-$1" link add "$2" mtu 1600 address "$3" type veth \
+	in_ns "$1" ip link add "$2" mtu 1600 address "$3" type veth \
 		peer name "$5" netns "$NET_ID-$4" mtu 1600 ${6:+address "$6"}
-	ip -n "$NET_ID-$1" link set "$2" up
-	ip -n "$NET_ID-$4" link set "$5" up
+	in_ns "$1" ip link set "$2" up
+	in_ns "$4" ip link set "$5" up
 }
 
 addresses() {
@@ -127,8 +127,8 @@ addresses() {
 	shift 2
 	for address in "$@"; do
 		case $address in
-		*:*) ip -n "$NET_ID-$ns" address add "$address" dev "$dev" nodad ;;
-		*) ip -n "$NET_ID-$ns" address add "$address" dev "$dev" ;;
+		*:*) in_ns "$ns" ip address add "$address" dev "$dev" nodad ;;
+		*) in_ns "$ns" ip address add "$address" dev "$dev" ;;
 		esac
 	done
 }
@@ -141,13 +141,13 @@ mute() {
 switch_up() {
 	namespace sw
 	mute sw
-	ip -n "$NET_ID-sw" link add br0 mtu 1600 type bridge
-	ip -n "$NET_ID-sw" link set br0 up
+	in_ns sw ip link add br0 mtu 1600 type bridge
+	in_ns sw ip link set br0 up
 }
 
 to_switch() {
 	wire "$1" "$2" "$3" sw "p-$1"
-	ip -n "$NET_ID-sw" link set "p-$1" master br0
+	in_ns sw ip link set "p-$1" master br0
 }
 
 server_address4() { echo "10.0.0.$((11 + $(server_index "$1")))"; }
@@ -171,8 +171,8 @@ server_up() {
 	to_switch "$ns" eth0 "$(server_mac "$name")"
 	addresses "$ns" eth0 "$(server_address4 "$name")/24" "$(server_address6 "$name")/64"
 	addresses "$ns" lo "$VIP4/32" "$VIP6/128"
-	ip -n "$NET_ID-$ns" route add default via 10.0.0.1
-	ip -n "$NET_ID-$ns" route add default via 2001:db8:2::1
+	in_ns "$ns" ip route add default via 10.0.0.1
+	in_ns "$ns" ip route add default via 2001:db8:2::1
 }
 
 # Partial checksums do not survive a raw socket: client interfaces compute whole ones.
@@ -188,10 +188,10 @@ client_up() {
 front_up() {
 	wire cli vip0 02:00:00:00:01:01 gw gw0 02:00:00:00:01:02
 	in_ns cli ethtool -K vip0 tx off >/dev/null
-	ip -n "$NET_ID-cli" link set vip0 mtu 1500
+	in_ns cli ip link set vip0 mtu 1500
 	addresses cli vip0 198.51.100.1/24 2001:db8:1::1/64
-	ip -n "$NET_ID-cli" route add "$VIP4" via 198.51.100.2
-	ip -n "$NET_ID-cli" route add "$VIP6" via 2001:db8:1::2
+	in_ns cli ip route add "$VIP4" via 198.51.100.2
+	in_ns cli ip route add "$VIP6" via 2001:db8:1::2
 }
 
 # net_up two-arm|one-arm|direct
@@ -205,8 +205,8 @@ net_up() {
 		hops6+=(nexthop via "$(server_address6 "$name")")
 	done
 	if [ "$form" = direct ]; then
-		ip -n "$NET_ID-cli" route add "$VIP4" "${hops4[@]}"
-		ip -n "$NET_ID-cli" route add "$VIP6" "${hops6[@]}"
+		in_ns cli ip route add "$VIP4" "${hops4[@]}"
+		in_ns cli ip route add "$VIP6" "${hops6[@]}"
 		return
 	fi
 	namespace gw
@@ -216,8 +216,8 @@ net_up() {
 		front_up
 	else
 		# on the switch the gateway has to answer ARP for the VIP itself
-		ip -n "$NET_ID-cli" route add "$VIP4" dev eth0 mtu 1500
-		ip -n "$NET_ID-cli" route add "$VIP6" via 2001:db8:2::2 mtu 1500
+		in_ns cli ip route add "$VIP4" dev eth0 mtu 1500
+		in_ns cli ip route add "$VIP6" via 2001:db8:2::2 mtu 1500
 	fi
 }
 
