@@ -199,7 +199,9 @@ static json_t *port_list(struct tg_gateway *g, char **args, char *err, size_t er
 		struct tg_port_stats st = {0};
 		char mac[18];
 
+		pthread_mutex_lock(&g->mutex);
 		tg_port_stats(p, &st);
+		pthread_mutex_unlock(&g->mutex);
 		snprintf(mac, sizeof(mac), "%02x:%02x:%02x:%02x:%02x:%02x", p->mac[0], p->mac[1],
 			 p->mac[2], p->mac[3], p->mac[4], p->mac[5]);
 		json_array_append_new(

@@ -27,6 +27,16 @@ static bool collect_retired(struct tg_gateway *g)
 	return true;
 }
 
+static bool collect(struct tg_gateway *g)
+{
+	bool gone;
+
+	pthread_mutex_lock(&g->mutex);
+	gone = collect_retired(g);
+	pthread_mutex_unlock(&g->mutex);
+	return gone;
+}
+
 /* Mean latency of each server over what was measured since the last time, smoothed. */
 static void update_costs(struct tg_gateway *g)
 {
@@ -41,10 +51,15 @@ static void update_costs(struct tg_gateway *g)
 			count += tg_stat_read(&st->latency.count);
 			sum += tg_stat_read(&st->latency.sum_ns);
 		}
-		if (count < g->cost_seen[i].count) { /* the id went to another server */
-			g->cost_seen[i].count = g->cost_seen[i].sum_ns = 0;
-			old = 0;
+		if (s->generation[i] != g->cost_seen[i].generation) { /* another server's figures */
+			g->cost_seen[i].generation = s->generation[i];
+			g->cost_seen[i].count = count;
+			g->cost_seen[i].sum_ns = sum;
+			__atomic_store_n(&g->cost_ns[i], 0, __ATOMIC_RELAXED);
+			continue;
 		}
+		if (count < g->cost_seen[i].count) /* the id was given away: counted from nothing */
+			g->cost_seen[i].count = g->cost_seen[i].sum_ns = 0;
 		n = count - g->cost_seen[i].count;
 		if (n == 0)
 			continue;
@@ -136,12 +151,12 @@ int tg_control_apply(struct tg_gateway *g, struct tg_config *config, char *err, 
 	int r;
 
 	/* the one before last must be gone: there is one place for it */
-	while (!collect_retired(g))
+	while (!collect(g))
 		rte_delay_us_sleep(100);
 	pthread_mutex_lock(&g->mutex);
-	take_port_settings(g, config);
 	r = tg_snapshot_create(&env, config, &s, err, err_len);
 	if (r == 0) {
+		take_port_settings(g, config);
 		g->retired = (struct tg_snapshot *)(uintptr_t)g->snapshot;
 		__atomic_store_n(&g->snapshot, s, __ATOMIC_RELEASE);
 		g->retired_token = rte_rcu_qsbr_start(g->qsbr);

@@ -43,40 +43,59 @@ static unsigned int find_workers(unsigned int *lcore)
 static int make_pools(struct tg_gateway *g, const struct tg_config *c, char *err, size_t err_len)
 {
 	unsigned int n = g->n_workers * (INBOX_SIZE + POOL_CACHE * 2 + TG_BURST_MAX * 4);
+	struct rte_mempool *any = NULL;
 
 	for (unsigned int p = 0; p < c->n_ports; p++)
 		n += g->n_workers *
 		     (c->ports[p].rx_descriptors + c->ports[p].tx_descriptors + TG_TX_WAITING);
-	for (unsigned int i = 0; i < rte_socket_count() && i < TG_NODES_MAX; i++) {
+	g->n_pools = RTE_MIN(rte_socket_count(), (unsigned int)TG_NODES_MAX);
+	for (unsigned int i = 0; i < g->n_pools; i++) {
 		char name[32];
 		int node = rte_socket_id_by_idx(i);
 
 		snprintf(name, sizeof(name), "packets_%d", node);
 		g->pool[i] = rte_pktmbuf_pool_create(name, n, POOL_CACHE, 0,
 						     RTE_MBUF_DEFAULT_BUF_SIZE, node);
-		if (g->pool[i] != NULL)
-			continue;
-		snprintf(
-			err, err_len,
-			"not enough memory for %u packet buffers (%u MiB) on NUMA node %d: give more huge pages "
-			"(drivers-conf/hugepages.sh), a larger -m with --no-huge, or smaller ports[].rx_descriptors",
-			n, n / 1024 * 9 / 4, node);
-		return -ENOMEM;
+		if (g->pool[i] != NULL && any == NULL)
+			any = g->pool[i];
 	}
-	return 0;
+	/* a node without memory of its own borrows */
+	for (unsigned int i = 0; i < g->n_pools; i++)
+		if (g->pool[i] == NULL)
+			g->pool[i] = any;
+	if (any != NULL)
+		return 0;
+	snprintf(
+		err, err_len,
+		"not enough memory for %u packet buffers (%u MiB): give more huge pages "
+		"(drivers-conf/hugepages.sh), a larger -m with --no-huge, or smaller ports[].rx_descriptors",
+		n, n / 1024 * 9 / 4);
+	return -ENOMEM;
+}
+
+static void free_pools(struct tg_gateway *g)
+{
+	for (unsigned int i = 0; i < g->n_pools; i++) {
+		bool borrowed = false;
+
+		for (unsigned int k = 0; k < i; k++)
+			borrowed = borrowed || g->pool[k] == g->pool[i];
+		if (!borrowed)
+			rte_mempool_free(g->pool[i]);
+	}
 }
 
 static int start_ports(struct tg_gateway *g, const struct tg_config *c, char *err, size_t err_len)
 {
 	for (unsigned int p = 0; p < c->n_ports; p++) {
 		int r = tg_port_start(&g->ports[p], &c->ports[p], g->n_workers,
-				      g->mode == TG_MODE_SHADOW, g->pool, rte_socket_count(), err,
-				      err_len);
+				      g->mode == TG_MODE_SHADOW, g->pool, g->n_pools, err, err_len);
 
 		if (r != 0)
 			return r;
 		g->n_ports++;
 	}
+	tg_port_agree(g->ports, g->n_ports);
 	return 0;
 }
 
@@ -140,7 +159,7 @@ static int equip_worker(struct tg_gateway *g, struct tg_worker *w, unsigned int 
 	if (w->rx == NULL || w->tx == NULL)
 		return -ENOMEM;
 	for (unsigned int p = 0; p < g->n_ports; p++) {
-		tg_rx_init(&w->rx[p], &g->ports[p], (uint16_t)p, w->index, now);
+		tg_rx_init(&w->rx[p], &g->ports[p], (uint16_t)p, w->index);
 		tg_tx_init(&w->tx[p], &g->ports[p], w->index);
 	}
 	tg_sched_init(&w->sched, &params);
@@ -286,6 +305,9 @@ void tg_gateway_stop(struct tg_gateway *g)
 {
 	__atomic_store_n(&g->stop, true, __ATOMIC_RELAXED);
 	rte_eal_mp_wait_lcore();
+	for (unsigned int i = 0; i < g->n_workers; i++)
+		if (g->worker[i] != NULL && g->inbox[i] != NULL)
+			tg_owner_discard(g->worker[i]);
 	for (unsigned int p = 0; p < g->n_ports; p++)
 		tg_port_stop(&g->ports[p]);
 }
@@ -307,8 +329,7 @@ void tg_gateway_free(struct tg_gateway *g)
 	tg_registry_free(g->registry);
 	if (g->neigh != NULL)
 		tg_neigh_table_free(g->neigh);
-	for (unsigned int i = 0; i < TG_NODES_MAX; i++)
-		rte_mempool_free(g->pool[i]);
+	free_pools(g);
 	tg_mem_free(g->qsbr);
 	tg_mem_free(g->cost_seen);
 	tg_mem_free(g->cost_ns);

@@ -27,7 +27,8 @@ struct tg_gateway {
 	struct tg_clock clock;
 	uint64_t started; /* ticks */
 	uint8_t flow_secret[TG_FLOW_SECRET_SIZE];
-	struct rte_mempool *pool[TG_NODES_MAX];
+	unsigned int n_pools;
+	struct rte_mempool *pool[TG_NODES_MAX]; /* in EAL's order of nodes; some may be borrowed */
 	unsigned int n_ports;
 	struct tg_port ports[TG_PORTS_MAX];
 	struct tg_neigh_table *neigh;
@@ -49,6 +50,7 @@ struct tg_gateway {
 	uint64_t costs_due, neigh_due, stats_due;
 	struct {
 		uint64_t count, sum_ns;
+		uint16_t generation;
 	} * cost_seen; /* by server id: what the last cost was computed from */
 	uint64_t reloads, reloads_failed;
 };

@@ -104,3 +104,13 @@ uint16_t tg_owner_take(struct tg_worker *w, struct tg_burst *b, uint64_t now)
 	}
 	return b->n;
 }
+
+void tg_owner_discard(struct tg_worker *w)
+{
+	void *m;
+
+	while (rte_ring_sc_dequeue(w->inbox[w->index], &m) == 0) {
+		w->stats.dropped[TG_DROP_HANDOVER]++;
+		rte_pktmbuf_free(m);
+	}
+}

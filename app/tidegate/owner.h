@@ -23,6 +23,9 @@ void tg_owner_hand_over(struct tg_worker *w, struct tg_burst *b);
 /* Fills the burst with packets that were handed to this worker; returns their number. */
 uint16_t tg_owner_take(struct tg_worker *w, struct tg_burst *b, uint64_t now);
 
+/* Frees and counts what no worker took any more; after all have ended. */
+void tg_owner_discard(struct tg_worker *w);
+
 /* Registers the mbuf field that carries the arrival across. Once, before the first worker. */
 int tg_owner_init(void);
 

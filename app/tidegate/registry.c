@@ -87,7 +87,8 @@ static int new_server(struct tg_registry *r, uint16_t service, const struct tg_c
 	struct tg_registry_server *e;
 	unsigned int i = 0;
 
-	while (i < r->n_servers && r->server[i].used)
+	/* workers may still count for what this very round retires */
+	while (i < r->n_servers && (r->server[i].used || r->server[i].retired == r->round))
 		i++;
 	if (i == TG_SERVERS_MAX)
 		return -ENOSPC;
@@ -116,6 +117,7 @@ static void retire(struct tg_registry *r, const bool *keep_service, const bool *
 		if (!e->used || keep_server[i])
 			continue;
 		e->used = false;
+		e->retired = r->round;
 		e->generation++;
 	}
 }
@@ -135,6 +137,7 @@ int tg_registry_assign(struct tg_registry *r, const struct tg_config *c, uint16_
 	static bool keep_service[TG_SERVICES_MAX], keep_server[TG_SERVERS_MAX]; /* control only */
 	unsigned int k = 0;
 
+	r->round++;
 	memset(keep_service, 0, sizeof(keep_service));
 	memset(keep_server, 0, sizeof(keep_server));
 	/* first what is known: so that ids given away below are really free */

@@ -27,12 +27,14 @@ struct tg_registry_server {
 	struct tg_addr address;
 	bool used, up;       /* up: serves its flows (state up or drain) */
 	uint16_t generation; /* changes when the server stops serving its flows */
+	uint64_t retired;    /* round in which its name went: not given away in the same */
 	struct tg_server_stats *stats[TG_WORKERS_MAX];
 };
 
 struct tg_registry {
 	unsigned int n_workers;
 	int worker_socket[TG_WORKERS_MAX];
+	uint64_t round;                     /* assignments so far */
 	unsigned int n_services, n_servers; /* ids given so far: 0..n-1 */
 	struct tg_registry_service service[TG_SERVICES_MAX];
 	struct tg_registry_server server[TG_SERVERS_MAX];

@@ -67,17 +67,14 @@ static bool find_way(const struct tg_config *c, const struct tg_config_server *s
 	return false;
 }
 
-int tg_route_make(const struct tg_snapshot_env *env, const struct tg_config *c,
-		  const struct tg_config_service *service, const struct tg_config_server *server,
-		  struct tg_route *out, char *err, size_t err_len)
+static int choose_way(const struct tg_config *c, const struct tg_config_service *service,
+		      const struct tg_config_server *server, struct way *way, char *err,
+		      size_t err_len)
 {
 	char text[TG_ADDR_STRLEN];
-	const struct tg_port *port;
-	struct way way;
-	int r;
 
 	tg_addr_format(&server->address, text, sizeof(text));
-	if (!find_way(c, server, &way)) {
+	if (!find_way(c, server, way)) {
 		snprintf(
 			err, err_len,
 			"service \"%s\": server \"%s\" (%s) is in no network of a server-side port and no "
@@ -85,20 +82,41 @@ int tg_route_make(const struct tg_snapshot_env *env, const struct tg_config *c,
 			service->name, server->name, text);
 		return -EINVAL;
 	}
-	if (way.source == NULL && (service->forward == TG_FORWARD_IPIP || !server->has_mac)) {
+	if (way->source == NULL && (service->forward == TG_FORWARD_IPIP || !server->has_mac)) {
 		snprintf(err, err_len,
 			 "service \"%s\": port \"%s\" has no address of the family of server \"%s\" (%s); add one to "
 			 "its addresses",
-			 service->name, c->ports[way.port].name, server->name, text);
+			 service->name, c->ports[way->port].name, server->name, text);
 		return -EINVAL;
 	}
+	return 0;
+}
+
+int tg_route_check(const struct tg_config *c, const struct tg_config_service *service,
+		   const struct tg_config_server *server, char *err, size_t err_len)
+{
+	struct way way;
+
+	return choose_way(c, service, server, &way, err, err_len);
+}
+
+int tg_route_make(const struct tg_snapshot_env *env, const struct tg_config *c,
+		  const struct tg_config_service *service, const struct tg_config_server *server,
+		  struct tg_route *out, char *err, size_t err_len)
+{
+	const struct tg_port *port;
+	struct way way;
+	int r = choose_way(c, service, server, &way, err, err_len);
+
+	if (r != 0)
+		return r;
 	port = &env->ports[way.port];
 	*out = (struct tg_route){
 		.remote = server->address,
 		.local = way.source != NULL ? *way.source : (struct tg_addr){{0}},
 		.out_port = (uint16_t)way.port,
 		.mtu = port->mtu,
-		.vlan = port->vlan,
+		.vlan = c->ports[way.port].vlan,
 		.forward = (uint8_t)service->forward,
 		.decrement_ttl = service->decrement_ttl,
 	};

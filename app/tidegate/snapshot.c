@@ -135,6 +135,20 @@ static int compile(struct tg_snapshot *s, const struct tg_snapshot_env *env,
 	return make_table(s, service_id, err, err_len);
 }
 
+static int check_routes(const struct tg_snapshot_env *env, const struct tg_config *c, char *err,
+			size_t err_len)
+{
+	for (unsigned int i = 0; env->neigh != NULL && i < c->n_services; i++)
+		for (unsigned int j = 0; j < c->services[i].n_servers; j++) {
+			int r = tg_route_check(c, &c->services[i], &c->services[i].servers[j], err,
+					       err_len);
+
+			if (r != 0)
+				return r;
+		}
+	return 0;
+}
+
 int tg_snapshot_create(const struct tg_snapshot_env *env, struct tg_config *config,
 		       struct tg_snapshot **out, char *err, size_t err_len)
 {
@@ -147,6 +161,12 @@ int tg_snapshot_create(const struct tg_snapshot_env *env, struct tg_config *conf
 	if (s == NULL)
 		return r;
 	s->config = config;
+	r = check_routes(env, config, err, err_len);
+	if (r != 0) {
+		free(s);
+		return r;
+	}
+	/* from here on only memory can be missing: what is refused has changed nothing */
 	s->version = ++version;
 	r = tg_registry_assign(env->registry, config, service_id, server_id);
 	if (r == 0)

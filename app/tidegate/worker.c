@@ -169,9 +169,11 @@ int tg_worker_main(void *worker)
 			answer_query(w);
 		w->stats.turns++;
 		w->stats.busy_turns += got > 0;
-		rte_rcu_qsbr_quiescent(w->qsbr, w->index);
 		background(w, got > 0 ? rte_rdtsc() - start : 0);
+		/* last of all: ageing too reads the snapshot */
+		rte_rcu_qsbr_quiescent(w->qsbr, w->index);
 	}
+	tg_worker_use(w, __atomic_load_n(w->published, __ATOMIC_ACQUIRE));
 	/* what was handed over or waits for the driver still leaves, for a bounded time */
 	for (unsigned int turn = 0; turn < 1000; turn++) {
 		if (w->n_workers > 1 && tg_owner_take(w, &w->burst, rte_rdtsc()) > 0)

@@ -62,7 +62,7 @@ static uint64_t rank_of(double p, uint64_t total)
 }
 
 /* The k-th of the n samples in bucket i, which are taken to lie evenly in it. */
-static uint64_t inside(unsigned int i, uint64_t k, uint32_t n)
+static uint64_t inside(unsigned int i, uint64_t k, uint64_t n)
 {
 	uint64_t low = tg_hist_low_ns(i), width = tg_hist_low_ns(i + 1) - low;
 

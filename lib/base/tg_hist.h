@@ -23,7 +23,7 @@ struct tg_hist {
 	uint64_t count;
 	uint64_t sum_ns;
 	uint64_t max_ns;
-	uint32_t bucket[TG_HIST_BUCKETS];
+	uint64_t bucket[TG_HIST_BUCKETS]; /* every packet's sojourn lands in one: 32 bits would wrap */
 };
 
 /* Bucket of a duration: 0..TG_HIST_BUCKETS-1, monotonic. */

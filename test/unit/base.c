@@ -310,11 +310,13 @@ START_TEST(hist_window_edges)
 	ck_assert_uint_eq(window.max_ns, 0);
 	tg_hist_sub(&now, &before, &window);
 	ck_assert_uint_eq(window.max_ns, 1000); /* never above now's */
-	/* a bucket's 32 bits wrap: the difference is still right */
-	before.bucket[tg_hist_index(1000)] = UINT32_MAX;
-	now.bucket[tg_hist_index(1000)] = 4;
+	/* every packet of days in one bucket: more than 32 bits hold */
+	before = now;
+	tg_hist_record(&now, 1000, UINT32_MAX);
+	tg_hist_record(&now, 1000, UINT32_MAX);
+	ck_assert_uint_eq(now.bucket[tg_hist_index(1000)], 1 + 2 * (uint64_t)UINT32_MAX);
 	tg_hist_sub(&now, &before, &window);
-	ck_assert_uint_eq(window.bucket[tg_hist_index(1000)], 5);
+	ck_assert_uint_eq(window.bucket[tg_hist_index(1000)], 2 * (uint64_t)UINT32_MAX);
 	memset(&before, 0, sizeof(before));
 	tg_hist_record(&now, UINT64_C(1) << 50, 1);
 	tg_hist_sub(&now, &before, &window);

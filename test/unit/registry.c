@@ -102,6 +102,7 @@ START_TEST(statistics_stay_and_start_again)
 	registry->server[a].stats[0]->flows = 7;
 	assign("web", "a+");
 	ck_assert_uint_eq(registry->server[a].stats[0]->flows, 7);
+	assign("web", "b+");
 	assign("web", "e+"); /* the free id is given away */
 	ck_assert_uint_eq(server_id[0], a);
 	ck_assert_uint_eq(registry->server[a].stats[0]->flows, 0);
@@ -114,10 +115,12 @@ START_TEST(another_service_another_server)
 
 	assign("web", "a+");
 	a = server_id[0];
-	assign("api", "a+"); /* web is gone, so its id is free: given away with a new generation */
-	ck_assert_uint_eq(server_id[0], a);
+	assign("api", "a+"); /* workers may still count for web's a: another id */
+	ck_assert_uint_ne(server_id[0], a);
+	assign("api", "a+b+"); /* now nobody does: given away with a new generation */
+	ck_assert_uint_eq(server_id[1], a);
 	ck_assert_uint_eq(registry->server[a].generation, 1);
-	ck_assert_uint_eq(registry->n_servers, 1);
+	ck_assert_uint_eq(registry->n_servers, 2);
 }
 END_TEST
 

@@ -315,6 +315,35 @@ def control_and_telemetry():
         assert g.stop() == 0
 
 
+@case()
+def refused_reload_changes_nothing():
+    """A server that no port can reach: refused; MACs, servers and flows of the file in force stay"""
+    packets = [syn(n) for n in range(60)]
+    g = Gateway([service()])
+    wrpcap(f"{g.dir}/in.pcap", packets)
+    g.command[g.command.index("--vdev=net_null0")] = f"--vdev=net_pcap0,rx_pcap={g.dir}/in.pcap,infinite_rx=1,tx_pcap={g.front}"
+    g.command[g.command.index("--vdev=net_null1")] = "--vdev=net_null1,no-rx=1"
+    with g:
+        time.sleep(0.3)
+        before, state = g.ask("neighbour list")["result"], g.ask("server list")["result"]
+        bad = g.document["services"][0]["servers"]
+        bad[0]["mac"] = "02:00:00:00:00:99"
+        bad[1]["state"] = "down"
+        bad[2] = {"name": "c", "address": "10.9.9.9"}
+        g.write()
+        reply = g.ask("config reload")
+        assert not reply["ok"] and "10.9.9.9" in reply["error"], reply
+        time.sleep(0.2)
+        assert [n["mac"] for n in g.ask("neighbour list")["result"]] == [n["mac"] for n in before]
+        # the next change in force finds the flows where they were
+        assert g.ask("server drain", "web", "a")["ok"]
+        time.sleep(0.3)
+        after = g.ask("server list")["result"]
+        assert [(s["name"], s["open_flows"]) for s in after] == [(s["name"], s["open_flows"]) for s in state], (state, after)
+        assert next(iter(g.telemetry("/tidegate/flows").values()))["repicked"] == 0
+        assert g.stop() == 0
+
+
 @case(quick=True)
 def start_faults_are_sentences():
     """Wrong port, missing file, bad configuration, busy socket: exit 1, the thing named"""

@@ -2,6 +2,7 @@
 #include "port.h"
 
 #include <errno.h>
+#include <rte_cycles.h>
 #include <rte_dev.h>
 #include <rte_devargs.h>
 #include <rte_ethdev.h>
@@ -99,6 +100,19 @@ static int choose_queues(struct tg_port *p, const struct tg_config_port *c,
 	return 0;
 }
 
+/* One key for all ports, made once: a flow's worker does not depend on the port it comes by. */
+static const uint8_t *rss_key(void)
+{
+	static uint8_t key[TG_RSS_KEY_MAX];
+
+	if (key[0] != 0)
+		return key;
+	for (size_t i = 0; i < sizeof(key); i++)
+		key[i] = (uint8_t)rte_rand();
+	key[0] |= 1; /* made */
+	return key;
+}
+
 /* Asks for hashing of addresses and ports, where the device can and it makes sense. */
 static void choose_rss(struct tg_port *p, const struct rte_eth_dev_info *info,
 		       struct rte_eth_conf *conf)
@@ -113,8 +127,9 @@ static void choose_rss(struct tg_port *p, const struct rte_eth_dev_info *info,
 	    info->reta_size > TG_RSS_RETA_MAX)
 		return;
 	p->rss_key_len = info->hash_key_size;
-	for (unsigned int i = 0; i < p->rss_key_len; i++)
-		p->rss_key[i] = (uint8_t)rte_rand();
+	memcpy(p->rss_key, rss_key(), p->rss_key_len);
+	if (info->rx_offload_capa & RTE_ETH_RX_OFFLOAD_RSS_HASH)
+		conf->rxmode.offloads |= RTE_ETH_RX_OFFLOAD_RSS_HASH;
 	conf->rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
 	conf->rx_adv_conf.rss_conf.rss_key = p->rss_key;
 	conf->rx_adv_conf.rss_conf.rss_key_len = p->rss_key_len;
@@ -139,14 +154,21 @@ static void write_reta(struct tg_port *p)
 		p->reta_size = 0;
 }
 
+/* pools are in the order of EAL's list of nodes */
+static struct rte_mempool *pool_of(const struct tg_port *p, struct rte_mempool *const *pools,
+				   unsigned int n_pools)
+{
+	for (unsigned int i = 0; i < n_pools; i++)
+		if (rte_socket_id_by_idx(i) == p->socket)
+			return pools[i];
+	return pools[0];
+}
+
 static int set_up_queues(struct tg_port *p, const struct tg_config_port *c, unsigned int n_workers,
 			 struct rte_mempool *const *pools, unsigned int n_pools, char *err,
 			 size_t err_len)
 {
 	uint16_t rxd = c->rx_descriptors, txd = c->tx_descriptors;
-	unsigned int node = p->socket >= 0 && (unsigned int)p->socket < n_pools
-				    ? (unsigned int)p->socket
-				    : 0;
 	int r = rte_eth_dev_adjust_nb_rx_tx_desc(p->ethdev, &rxd, &txd);
 
 	if (r != 0) {
@@ -157,7 +179,7 @@ static int set_up_queues(struct tg_port *p, const struct tg_config_port *c, unsi
 	}
 	for (uint16_t q = 0; q < p->rx_queues && r == 0; q++)
 		r = rte_eth_rx_queue_setup(p->ethdev, q, rxd, (unsigned int)p->socket, NULL,
-					   pools[node]);
+					   pool_of(p, pools, n_pools));
 	for (uint16_t q = 0; q < n_workers && r == 0; q++)
 		r = rte_eth_tx_queue_setup(p->ethdev, q, txd, (unsigned int)p->socket, NULL);
 	if (r != 0)
@@ -181,6 +203,30 @@ static int set_mtu(struct tg_port *p, const struct tg_config_port *c, char *err,
 		"port \"%s\" (%s): mtu %u is refused (%s); set ports[].mtu to what the device allows",
 		c->name, p->driver, c->mtu, strerror(-r));
 	return r;
+}
+
+static int start(struct tg_port *p, bool promiscuous, const char *args, char *err, size_t err_len)
+{
+	int r;
+
+	describe_input(p, (uint16_t)p->rx_ring, args);
+	p->started = rte_rdtsc();
+	r = rte_eth_dev_start(p->ethdev);
+	if (r != 0) {
+		snprintf(err, err_len, "port \"%s\" (%s): does not start: %s", p->name, p->driver,
+			 strerror(-r));
+		return r;
+	}
+	write_reta(p);
+	/* neighbour solicitations are multicast; a mirror's frames are for others */
+	r = promiscuous ? rte_eth_promiscuous_enable(p->ethdev)
+			: rte_eth_allmulticast_enable(p->ethdev);
+	if (r != 0 && r != -ENOTSUP)
+		fprintf(stderr, "tidegate: port \"%s\" (%s): refuses %s (%s): %s\n", p->name,
+			p->driver, promiscuous ? "promiscuous mode" : "all multicast", strerror(-r),
+			promiscuous ? "a mirror's frames may not be seen"
+				    : "IPv6 addresses may not be found by neighbours");
+	return 0;
 }
 
 int tg_port_start(struct tg_port *p, const struct tg_config_port *config, unsigned int n_workers,
@@ -227,21 +273,23 @@ int tg_port_start(struct tg_port *p, const struct tg_config_port *config, unsign
 	r = set_mtu(p, config, err, err_len);
 	if (r == 0)
 		r = set_up_queues(p, config, n_workers, pools, n_pools, err, err_len);
+	if (r == 0)
+		r = start(p, promiscuous, device_args(info.device), err, err_len);
 	if (r != 0)
-		return r;
-	describe_input(p, (uint16_t)p->rx_ring, device_args(info.device));
-	r = rte_eth_dev_start(p->ethdev);
-	if (r != 0) {
-		snprintf(err, err_len, "port \"%s\" (%s): does not start: %s", config->name,
-			 p->driver, strerror(-r));
-		return r;
-	}
-	write_reta(p);
-	if (promiscuous)
-		rte_eth_promiscuous_enable(p->ethdev);
-	else
-		rte_eth_allmulticast_enable(p->ethdev); /* neighbour solicitations */
-	return 0;
+		rte_eth_dev_close(p->ethdev);
+	return r;
+}
+
+void tg_port_agree(struct tg_port *ports, unsigned int n)
+{
+	bool same = true;
+
+	for (unsigned int i = 1; i < n; i++)
+		same = same && ports[i].reta_size == ports[0].reta_size &&
+		       ports[i].rx_queues == ports[0].rx_queues &&
+		       ports[i].rss_key_len == ports[0].rss_key_len;
+	for (unsigned int i = 0; i < n && !same; i++)
+		ports[i].reta_size = 0;
 }
 
 void tg_port_stop(struct tg_port *p)

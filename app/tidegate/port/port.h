@@ -30,6 +30,7 @@ struct tg_port {
 	uint16_t vlan;
 	uint16_t rx_queues, tx_queues;
 	uint32_t rx_ring; /* places that packets can wait in before rx; 0: not known */
+	uint64_t started; /* ticks, read before the device started: nothing has arrived earlier */
 	bool generated;   /* input is made up as it is read (net_null, infinite_rx): no ring */
 	/* receive side scaling: 0 when the port has none in use */
 	uint8_t rss_key_len;
@@ -44,6 +45,10 @@ int tg_port_start(struct tg_port *p, const struct tg_config_port *config, unsign
 		  bool promiscuous, struct rte_mempool *const *pools, unsigned int n_pools,
 		  char *err, size_t err_len);
 void tg_port_stop(struct tg_port *p);
+
+/* After all have started: where ports hash differently a flow that changes ports would change
+ * workers, so then none is believed and our own keyed hash decides for all. */
+void tg_port_agree(struct tg_port *ports, unsigned int n);
 
 /* Link and device counters for telemetry. */
 struct tg_port_stats {

@@ -4,14 +4,13 @@
 #include <rte_cycles.h>
 #include <rte_ethdev.h>
 
-void tg_rx_init(struct tg_rx *rx, const struct tg_port *p, uint16_t port, unsigned int worker,
-		uint64_t now)
+void tg_rx_init(struct tg_rx *rx, const struct tg_port *p, uint16_t port, unsigned int worker)
 {
 	rx->active = worker < p->rx_queues;
 	rx->ethdev = p->ethdev;
 	rx->queue = (uint16_t)worker;
 	rx->port = port;
-	tg_arrival_init(&rx->arrival, p->rx_ring, p->generated, now);
+	tg_arrival_init(&rx->arrival, p->rx_ring, p->generated, p->started);
 }
 
 uint16_t tg_rx_poll(struct tg_rx *rx, struct tg_burst *b)

@@ -16,8 +16,7 @@ struct tg_rx {
 	struct tg_arrival arrival;
 };
 
-void tg_rx_init(struct tg_rx *rx, const struct tg_port *p, uint16_t port, unsigned int worker,
-		uint64_t now);
+void tg_rx_init(struct tg_rx *rx, const struct tg_port *p, uint16_t port, unsigned int worker);
 
 /* Polls once and fills the burst; returns the number of packets. */
 uint16_t tg_rx_poll(struct tg_rx *rx, struct tg_burst *b);
