@@ -162,6 +162,10 @@ int tg_control_apply(struct tg_gateway *g, struct tg_config *config, char *err, 
 		g->retired_token = rte_rcu_qsbr_start(g->qsbr);
 	} else {
 		tg_config_free(config);
+		if (g->snapshot != NULL && g->neigh != NULL) { /* what it asked for is not wanted */
+			tg_snapshot_keep_neighbours(&env, g->snapshot);
+			tg_neigh_purge(g->neigh);
+		}
 	}
 	pthread_mutex_unlock(&g->mutex);
 	return r;
@@ -180,6 +184,77 @@ static int join_faults(const struct tg_config_report *report, char *err, size_t 
 	return -EINVAL;
 }
 
+/* The server of the configuration in force that this one continues; TG_NO_SERVER. */
+static uint16_t same_server(const struct tg_gateway *g, const struct tg_config_service *v,
+			    const struct tg_config_server *e)
+{
+	uint16_t service = tg_snapshot_service(g->snapshot, v->name);
+	uint16_t id = service == TG_NO_SERVICE ? TG_NO_SERVER
+					       : tg_snapshot_server(g->snapshot, service, e->name);
+
+	return id != TG_NO_SERVER && tg_addr_eq(&g->snapshot->server[id]->address, &e->address)
+		       ? id
+		       : TG_NO_SERVER;
+}
+
+/* What an operator drained or took down stays so: a reload changes what the file changes. */
+static void keep_states(struct tg_gateway *g, struct tg_config *c)
+{
+	for (unsigned int i = 0; i < c->n_services; i++)
+		for (unsigned int j = 0; j < c->services[i].n_servers; j++) {
+			struct tg_config_server *e = &c->services[i].servers[j];
+			uint16_t id = same_server(g, &c->services[i], e);
+
+			if (id != TG_NO_SERVER && e->state == g->file_state[id])
+				e->state = g->snapshot->server[id]->state;
+		}
+}
+
+/* The states as the file has them, in the order keep_states goes. NULL without memory. */
+static uint8_t *states_of(const struct tg_config *c)
+{
+	uint8_t *all = calloc(TG_SERVERS_MAX, 1);
+	unsigned int k = 0;
+
+	for (unsigned int i = 0; all != NULL && i < c->n_services; i++)
+		for (unsigned int j = 0; j < c->services[i].n_servers; j++)
+			all[k++] = (uint8_t)c->services[i].servers[j].state;
+	return all;
+}
+
+static void remember_states(struct tg_gateway *g, const uint8_t *all)
+{
+	const struct tg_config *c = g->snapshot->config;
+	unsigned int k = 0;
+
+	for (unsigned int i = 0; i < c->n_services; i++)
+		for (unsigned int j = 0; j < c->services[i].n_servers; j++, k++) {
+			uint16_t id = same_server(g, &c->services[i], &c->services[i].servers[j]);
+
+			if (id != TG_NO_SERVER)
+				g->file_state[id] = all[k];
+		}
+}
+
+int tg_control_load(struct tg_gateway *g, struct tg_config *config, char *err, size_t err_len)
+{
+	uint8_t *states = states_of(config);
+	int r = -ENOMEM;
+
+	if (states == NULL) {
+		tg_config_free(config);
+		snprintf(err, err_len, "not enough memory");
+		return r;
+	}
+	if (g->snapshot != NULL)
+		keep_states(g, config);
+	r = tg_control_apply(g, config, err, err_len);
+	if (r == 0)
+		remember_states(g, states);
+	free(states);
+	return r;
+}
+
 int tg_control_reload(struct tg_gateway *g, char *err, size_t err_len)
 {
 	struct tg_config_report report = {0};
@@ -193,7 +268,7 @@ int tg_control_reload(struct tg_gateway *g, char *err, size_t err_len)
 		if (config != NULL)
 			tg_config_free(config);
 	} else {
-		r = tg_control_apply(g, config, err, err_len);
+		r = tg_control_load(g, config, err, err_len);
 	}
 	tg_config_report_free(&report);
 	g->reloads += r == 0;

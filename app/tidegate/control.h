@@ -19,6 +19,10 @@ void tg_control_tick(struct tg_gateway *g, uint64_t now);
  * Waits until no worker holds the one before. */
 int tg_control_apply(struct tg_gateway *g, struct tg_config *config, char *err, size_t err_len);
 
+/* The same for a configuration that was read from the file: servers whose state there is what it
+ * was keep the state that an operator gave them since. */
+int tg_control_load(struct tg_gateway *g, struct tg_config *config, char *err, size_t err_len);
+
 /* Reads the configuration file again: differences are applied; a bad file changes nothing. err: one
  * sentence a fault, separated by newlines. */
 int tg_control_reload(struct tg_gateway *g, char *err, size_t err_len);

@@ -53,6 +53,8 @@ static const char *remedy(int why)
 		       "a writable runtime folder";
 	case EALREADY:
 		return "already started";
+	case 0:
+		return "see the EAL messages above; another process may use the same --file-prefix";
 	default:
 		return "see the EAL messages above; `tidegate --config FILE --check` examines this host";
 	}

@@ -220,8 +220,9 @@ static int make_shared(struct tg_gateway *g, char *err, size_t err_len)
 		node[i] = (int)rte_lcore_to_socket_id(lcore[i]);
 	g->cost_ns = tg_mem_zalloc("costs", TG_SERVERS_MAX * sizeof(*g->cost_ns), 64, -1);
 	g->cost_seen = tg_mem_zalloc("costs seen", TG_SERVERS_MAX * sizeof(*g->cost_seen), 64, -1);
-	if (g->cost_ns == NULL || g->cost_seen == NULL || make_qsbr(g) != 0 ||
-	    tg_registry_create(g->n_workers, node, &g->registry) != 0)
+	g->file_state = tg_mem_zalloc("file states", TG_SERVERS_MAX, 64, -1);
+	if (g->file_state == NULL || g->cost_ns == NULL || g->cost_seen == NULL ||
+	    make_qsbr(g) != 0 || tg_registry_create(g->n_workers, node, &g->registry) != 0)
 		return -ENOMEM;
 	if (g->mode == TG_MODE_INLINE)
 		return tg_neigh_table_create(&g->clock, -1, &g->neigh);
@@ -290,7 +291,7 @@ int tg_gateway_start(struct tg_gateway *g, const struct tg_options *options,
 		tg_config_free(config);
 		goto fail;
 	}
-	r = tg_control_apply(g, config, err, err_len);
+	r = tg_control_load(g, config, err, err_len);
 	if (r == 0)
 		r = launch(g);
 	if (r == 0)
@@ -331,6 +332,7 @@ void tg_gateway_free(struct tg_gateway *g)
 		tg_neigh_table_free(g->neigh);
 	free_pools(g);
 	tg_mem_free(g->qsbr);
+	tg_mem_free(g->file_state);
 	tg_mem_free(g->cost_seen);
 	tg_mem_free(g->cost_ns);
 	pthread_mutex_destroy(&g->mutex);

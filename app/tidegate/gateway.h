@@ -53,6 +53,7 @@ struct tg_gateway {
 		uint16_t generation;
 	} * cost_seen; /* by server id: what the last cost was computed from */
 	uint64_t reloads, reloads_failed;
+	uint8_t *file_state; /* by server id: its state in the file last read */
 };
 
 /* Everything up to running workers; a worker on the main lcore is started by run.h. On failure what was started is unwound and err is a sentence. */

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum {
 	OPT_CONFIG = 256,
@@ -138,6 +139,15 @@ static int take(int c, char **argv, struct tg_options *o, char *err, size_t err_
 	}
 }
 
+/* Would writing one file destroy the other? */
+static bool same_file(const char *a, const char *b)
+{
+	struct stat x, y;
+
+	return a != NULL && b != NULL && stat(a, &x) == 0 && stat(b, &y) == 0 &&
+	       S_ISREG(x.st_mode) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
 static int consistent(const struct tg_options *o, char *err, size_t err_len)
 {
 	const char *wrong = NULL;
@@ -149,6 +159,8 @@ static int consistent(const struct tg_options *o, char *err, size_t err_len)
 	else if (o->capture == NULL && o->config == NULL)
 		wrong = "nothing to do: name a capture (--capture FILE) or a configuration (--config FILE); "
 			"see --help";
+	else if (same_file(o->report, o->capture) || same_file(o->report, o->config))
+		wrong = "--report names the file that is read: it would be overwritten; name another";
 	if (wrong == NULL)
 		return 0;
 	snprintf(err, err_len, "%s", wrong);

@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 #include <rte_mbuf.h>
 
+#include "entrance.h"
 #include "owner.h"
 #include "tg_encap.h"
 #include "tg_parse.h"
@@ -164,26 +165,6 @@ static void follow_flows(struct tg_worker *w, struct tg_burst *b)
 	}
 }
 
-/* A frame for somebody else's link address (flooded by a switch) is not ours to forward. */
-static void keep_own_frames(const struct tg_worker *w, struct tg_burst *b)
-{
-	const uint8_t *mac = w->ports[b->port].mac;
-
-	for (unsigned int i = 0; i < b->n; i++) {
-		const uint8_t *dst;
-
-		if (b->verdict[i] != TG_FORWARD)
-			continue;
-		dst = rte_pktmbuf_mtod(b->mbuf[i], const uint8_t *);
-		if (memcmp(dst, mac, 6) == 0)
-			continue;
-		if ((dst[0] & 1) == 0)
-			tg_drop(b, i, TG_DROP_NOT_OURS);
-		else if (!(b->pkt[i].flags & (TG_PKT_ARP | TG_PKT_ND)))
-			tg_drop(b, i, TG_DROP_MULTICAST);
-	}
-}
-
 /* Whoever only watches answers nobody. */
 static void pass_by_neighbours(struct tg_burst *b)
 {
@@ -204,7 +185,7 @@ void tg_pipeline_run(struct tg_worker *w, struct tg_burst *b)
 {
 	tg_parse_burst(b);
 	if (w->mode == TG_MODE_INLINE) {
-		keep_own_frames(w, b);
+		tg_entrance(w, b);
 		tg_neigh_input(w->neigh, w->snapshot->local, &w->clock, &w->ping, b);
 	} else {
 		pass_by_neighbours(b);

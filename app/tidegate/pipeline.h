@@ -2,7 +2,7 @@
 /*
  * The stages, in order:
  *
- *	rx -> parse -> neigh -> service -> owner -> flow -+-> pirate ----------+-> encap -> gate -> tx
+ *	rx -> parse -> entrance -> neigh -> service -> owner -> flow -+-> pirate ----------+-> encap -> gate -> tx
  *	                                                 +-> select (new flow) -+
  *
  * tg_pipeline_run is everything between rx and gate. The driver of the loop (port/ in the gateway,

@@ -3,6 +3,7 @@
 
 #include <cap-ng.h>
 #include <errno.h>
+#include <grp.h>
 #include <libgen.h>
 #include <net/if.h>
 #include <numa.h>
@@ -11,8 +12,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "routes.h"
 #include "tg_config.h"
 
 static unsigned int faults;
@@ -157,21 +160,39 @@ static void check_rights(const struct tg_options *o)
 
 static void check_socket(const struct tg_config *c)
 {
-	char path[TG_PATH_MAX];
+	char path[TG_PATH_MAX], parent[TG_PATH_MAX];
 	const char *folder;
+	struct stat st;
 
+	if (c->control_group[0] != '\0' && getgrnam(c->control_group) == NULL)
+		fault("control.group: there is no group \"%s\" on this host: groupadd %s, or set another",
+		      c->control_group, c->control_group);
+	if (stat(c->control_socket, &st) == 0 && !S_ISSOCK(st.st_mode)) {
+		fault("control.socket: %s is there and is no socket; set another path",
+		      c->control_socket);
+		return;
+	}
 	snprintf(path, sizeof(path), "%s", c->control_socket);
 	folder = dirname(path);
-	if (access(folder, F_OK) != 0) {
-		/* the gateway makes the last folder itself */
-		char parent[TG_PATH_MAX];
-
+	if (access(folder, F_OK) != 0) { /* the gateway makes the last folder itself */
 		snprintf(parent, sizeof(parent), "%s", folder);
 		folder = dirname(parent);
 	}
 	if (access(folder, W_OK) != 0)
 		fault("control.socket: %s cannot be made: %s: %s; run as its owner or set another path",
 		      c->control_socket, folder, strerror(errno));
+}
+
+/* Can every server be reached from a port, as the start will ask? */
+static void check_routes(const struct tg_config *c)
+{
+	char err[512];
+
+	for (unsigned int i = 0; c->n_ports > 0 && i < c->n_services; i++)
+		for (unsigned int j = 0; j < c->services[i].n_servers; j++)
+			if (tg_route_check(c, &c->services[i], &c->services[i].servers[j], err,
+					   sizeof(err)) != 0)
+				fault("%s", err);
 }
 
 static void print_all(const char *label, char *const *lines, unsigned int n)
@@ -200,6 +221,8 @@ int tg_check(const struct tg_options *o)
 		check_devices(o);
 		check_rights(o);
 		check_socket(c);
+		if (!o->shadow)
+			check_routes(c);
 		if (c->n_ports == 0)
 			printf("note: no ports: this configuration serves --capture only\n");
 		tg_config_free(c);

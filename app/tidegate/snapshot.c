@@ -186,6 +186,20 @@ int tg_snapshot_create(const struct tg_snapshot_env *env, struct tg_config *conf
 	return 0;
 }
 
+void tg_snapshot_keep_neighbours(const struct tg_snapshot_env *env, const struct tg_snapshot *s)
+{
+	char err[256];
+
+	tg_neigh_mark(env->neigh);
+	for (unsigned int i = 0; i < s->n_servers; i++) {
+		struct tg_route same;
+
+		if (s->server[i] != NULL)
+			tg_route_make(env, s->config, s->service[s->service_of[i]], s->server[i],
+				      &same, err, sizeof(err));
+	}
+}
+
 void tg_snapshot_free(struct tg_snapshot *s)
 {
 	if (s == NULL)

@@ -57,6 +57,9 @@ static void answer_icmp(struct rte_icmp_hdr *h, uint8_t type)
 	h->icmp_type = type;
 	memcpy(&to, h, sizeof(to));
 	h->icmp_cksum = checksum_update(h->icmp_cksum, from, to);
+	/* the sum may be either zero; a body of zeros alone needs this one, every other takes it */
+	if (h->icmp_cksum == 0)
+		h->icmp_cksum = 0xffff;
 }
 
 /* Swapping the addresses leaves every sum as it is; the TTL starts anew. */

@@ -21,7 +21,7 @@
 #include "tg_burst.h"
 #include "tg_clock.h"
 
-#define TG_NEIGH_MAX 4096 /* next hops */
+#define TG_NEIGH_MAX 16384 /* next hops: those of two configurations, while one follows the other */
 
 struct tg_neigh_table;
 struct tg_neigh_local;

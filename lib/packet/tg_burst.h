@@ -34,6 +34,8 @@ enum tg_verdict {
 	X(VLAN_DEPTH, "vlan_depth", "more than two VLAN tags")                                 \
 	X(MPLS, "mpls_unsupported", "MPLS label stack")                                        \
 	X(IP_HEADER, "ip_header", "IP version or header length is wrong")                      \
+	X(CHECKSUM, "ip_checksum", "IPv4 header checksum is wrong")                            \
+	X(SOURCE, "bad_source", "source address that no single host has")                      \
 	X(IP_LENGTH, "ip_length",                                                              \
 	  "IP length is shorter than its headers or longer than the frame")                    \
 	X(IP_OPTIONS, "ip_source_route", "IPv4 source route option")                           \

@@ -161,6 +161,25 @@ def bad_packets_are_named():
 
 
 @case()
+def impossible_senders_and_broken_headers():
+    """What a router refuses: sources no host has, a wrong IPv4 checksum; a right one of the same kind goes on"""
+    def from_(src, **l2):
+        return ether(**l2) / IP(src=src, dst=VIP) / TCP(sport=7, dport=80, flags="S")
+    def from6(src):
+        return ether() / IPv6(src=src, dst=VIP6) / TCP(sport=7, dport=80, flags="S")
+    group = Ether(dst=PCAP_MAC, src="01:00:5e:00:00:01") / syn(1)[IP]
+    bad = [from_(a) for a in ("127.0.0.1", "0.0.0.0", "224.0.0.5", "255.255.255.255", VIP)]
+    bad += [from6(a) for a in ("::", "::1", "ff02::1", VIP6)] + [group]
+    broken = bytearray(bytes(syn(2))); broken[24] ^= 0x10
+    swapped = bytearray(bytes(syn(3))); swapped[14 + 8] ^= 1  # the TTL, without its checksum
+    services = [service(), service(name="web6", address=VIP6, servers=[
+        {"name": "s", "address": "2001:db8:2::1", "mac": "02:00:00:00:00:66"}])]
+    _, out, report = run(bad + [Ether(bytes(broken)), Ether(bytes(swapped)), syn(4), from6("2001:db8:1::9")], services)
+    assert report["drops"] == {"bad_source": len(bad), "ip_checksum": 2}, report["drops"]
+    assert len(out) == 2 and all(correct(p) for p in out)
+
+
+@case()
 def fragments():
     """All fragments of a datagram go to one server; TCP fragments are counted"""
     whole = IP(src="198.51.100.77", dst=VIP, id=7) / UDP(sport=9, dport=53) / Raw(bytes(3000))
@@ -181,7 +200,8 @@ def neighbours_and_ping():
     ns = [Ether(dst="33:33:ff:00:00:10", src=CLIENT_MAC) /
           IPv6(src="2001:db8:1::1", dst="ff02::1:ff00:10", hlim=255) /
           ICMPv6ND_NS(tgt=t) / ICMPv6NDOptSrcLLAddr(lladdr=CLIENT_MAC) for t in (VIP6, "2001:db8:1::77")]
-    ping = [ether() / IP(src="198.51.100.1", dst=VIP) / ICMP(id=1, seq=5) / Raw(b"hello")]
+    ping = [ether() / IP(src="198.51.100.1", dst=VIP) / ICMP(id=1, seq=5) / Raw(b"hello"),
+            ether() / IP(src="198.51.100.1", dst=VIP) / ICMP(id=0, seq=0) / Raw(bytes(8))]  # its answer is all zeros
     front, out, report = run(arp + ns + ping, [service(), service(name="web6", address=VIP6, servers=[
         {"name": "s", "address": "2001:db8:2::1", "mac": "02:00:00:00:00:66"}])])
     answers = [p for p in front if ARP in p and p[ARP].op == 2]
@@ -191,10 +211,11 @@ def neighbours_and_ping():
     assert len(adverts) == 1 and adverts[0].tgt == VIP6 and adverts[0][IPv6].hlim == 255, [p.summary() for p in front]
     assert correct_icmp6(adverts[0])
     echo = [p for p in front if ICMP in p]
-    assert len(echo) == 1 and echo[0][ICMP].type == 0 and echo[0][IP].src == VIP and correct(echo[0])
+    assert len(echo) == 2 and all(e[ICMP].type == 0 and e[IP].src == VIP for e in echo) and correct(echo[0])
+    assert echo[1][ICMP].chksum == 0xffff, "an Internet checksum of zeros is 0xffff"
     assert bytes(echo[0][Raw].load)[:5] == b"hello" and len(out) == 0
     p = report["packets"]
-    assert p["replied"] == 4 and p["received"] == p["forwarded"] + p["dropped"] + p["replied"], p
+    assert p["replied"] == 5 and p["received"] == p["forwarded"] + p["dropped"] + p["replied"], p
 
 
 def correct_icmp6(p):
@@ -342,6 +363,79 @@ def refused_reload_changes_nothing():
         assert [(s["name"], s["open_flows"]) for s in after] == [(s["name"], s["open_flows"]) for s in state], (state, after)
         assert next(iter(g.telemetry("/tidegate/flows").values()))["repicked"] == 0
         assert g.stop() == 0
+
+
+@case()
+def drain_survives_a_reload():
+    """What an operator drained stays drained over a reload, until the file itself says otherwise"""
+    with Gateway([service()]) as g:
+        def states():
+            return [s["state"] for s in g.ask("server list", "web")["result"]]
+        def reload():
+            g.write()
+            reply = g.ask("config reload")
+            assert reply["ok"], reply
+        servers = g.document["services"][0]["servers"]
+        assert g.ask("server drain", "web", "b")["ok"] and g.ask("server disable", "web", "c")["ok"]
+        servers[0]["weight"] = 7
+        reload()
+        assert states() == ["up", "drain", "down"], states()
+        servers[1]["state"] = "down"  # the file changes it: the file decides
+        reload()
+        assert states() == ["up", "down", "down"], states()
+        servers[1]["state"] = "up"
+        servers.reverse()  # order is no change
+        reload()
+        assert states() == ["down", "up", "up"], states()
+        servers[0]["address"] = "10.0.0.77"  # another server under an old name
+        reload()
+        assert states() == ["up", "up", "up"], states()
+        assert g.stop() == 0
+
+
+@case()
+def large_refused_reload_leaves_room():
+    """A reload of thousands of next hops that is refused leaves room for a good one as large"""
+    def hops(n, base):
+        return [{"name": f"s{i}", "address": f"10.{base + i // 65536}.{i // 256 % 256}.{i % 256}"} for i in range(n)]
+    ports = two_ports()
+    ports[1]["addresses"] = ["10.0.0.2/8"]
+    with Gateway([service(servers=hops(4, 1))], ports=ports) as g:
+        for base in (2, 3, 4):
+            g.document["services"][0]["servers"] = hops(3000, base) + [{"name": "off", "address": "172.16.9.9"}]
+            g.write()
+            reply = g.ask("config reload")
+            assert not reply["ok"] and "172.16.9.9" in reply["error"], reply
+            assert len(g.ask("neighbour list")["result"]) == 4
+        g.document["services"][0]["servers"] = hops(3000, 5)
+        g.write()
+        assert g.ask("config reload")["ok"]
+        assert len(g.ask("server list", "web")["result"]) == 3000
+        assert g.stop() == 0
+
+
+@case(quick=True)
+def check_finds_what_start_would():
+    """--check names what the start would: an unreachable server, no such group, a file in the socket's place"""
+    def check(g, *words):
+        r = subprocess.run([TIDEGATE, "--no-huge", "-m", "512", "-l", "1", "--", "--config", g.config, "--check"],
+                           capture_output=True, text=True, timeout=20)
+        assert r.returncode == (1 if words else 0), r
+        assert all(w in r.stdout for w in words), r.stdout
+    good = Gateway([service()])
+    check(good)
+    check(Gateway([service(servers=[{"name": "a", "address": "10.9.9.9"}])]), "fault", "10.9.9.9")
+    g = Gateway([service()])
+    g.document["control"]["group"] = "nobody-has-this"
+    g.write()
+    check(g, "fault", "control.group", "nobody-has-this")
+    g = Gateway([service()])
+    g.document["control"]["socket"] = g.config
+    g.write()
+    check(g, "fault", "control.socket", g.config)
+    r = subprocess.run([TIDEGATE, "--config", good.config, "--capture", "/dev/null", "--report", good.config],
+                       capture_output=True, text=True, timeout=20)
+    assert r.returncode == 1 and "overwritten" in r.stderr and os.path.getsize(good.config) > 100, r
 
 
 @case(quick=True)
