@@ -39,6 +39,17 @@ static unsigned int find_workers(unsigned int *lcore)
 	return n;
 }
 
+/* Room for the largest frame of any port in one buffer: the stages read no chains on receive. */
+static uint16_t buffer_size(const struct tg_config *c)
+{
+	unsigned int room = RTE_MBUF_DEFAULT_DATAROOM;
+
+	for (unsigned int p = 0; p < c->n_ports; p++)
+		room = RTE_MAX(room,
+			       c->ports[p].mtu + 64u); /* link header, two tags, and to spare */
+	return (uint16_t)RTE_MIN(room + RTE_PKTMBUF_HEADROOM, (unsigned int)UINT16_MAX);
+}
+
 /* Buffers for every ring, list and burst that can hold one, on each node that is used. */
 static int make_pools(struct tg_gateway *g, const struct tg_config *c, char *err, size_t err_len)
 {
@@ -54,8 +65,7 @@ static int make_pools(struct tg_gateway *g, const struct tg_config *c, char *err
 		int node = rte_socket_id_by_idx(i);
 
 		snprintf(name, sizeof(name), "packets_%d", node);
-		g->pool[i] = rte_pktmbuf_pool_create(name, n, POOL_CACHE, 0,
-						     RTE_MBUF_DEFAULT_BUF_SIZE, node);
+		g->pool[i] = rte_pktmbuf_pool_create(name, n, POOL_CACHE, 0, buffer_size(c), node);
 		if (g->pool[i] != NULL && any == NULL)
 			any = g->pool[i];
 	}
@@ -69,7 +79,7 @@ static int make_pools(struct tg_gateway *g, const struct tg_config *c, char *err
 		err, err_len,
 		"not enough memory for %u packet buffers (%u MiB): give more huge pages "
 		"(drivers-conf/hugepages.sh), a larger -m with --no-huge, or smaller ports[].rx_descriptors",
-		n, n / 1024 * 9 / 4);
+		n, (unsigned int)((uint64_t)n * (buffer_size(c) + 256u) >> 20));
 	return -ENOMEM;
 }
 

@@ -7,6 +7,7 @@
 #include <libgen.h>
 #include <net/if.h>
 #include <numa.h>
+#include <rte_common.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -86,12 +87,14 @@ static unsigned int lcores(const struct tg_options *o)
 /* What the gateway allocates, MiB: flow tables, buffers, and a margin for EAL itself. */
 static uint64_t memory_needed(const struct tg_config *c, unsigned int workers)
 {
-	uint64_t buffers = workers * 4864u;
+	uint64_t buffers = workers * 4864u, size = 2304;
 
-	for (unsigned int p = 0; p < c->n_ports; p++)
+	for (unsigned int p = 0; p < c->n_ports; p++) {
 		buffers += workers *
 			   (c->ports[p].rx_descriptors + c->ports[p].tx_descriptors + 256u);
-	return workers * ((uint64_t)c->flow_table.slots * 130 >> 20) + (buffers * 2304 >> 20) + 48;
+		size = RTE_MAX(size, c->ports[p].mtu + 384u);
+	}
+	return workers * ((uint64_t)c->flow_table.slots * 130 >> 20) + (buffers * size >> 20) + 48;
 }
 
 static void check_memory(const struct tg_options *o, const struct tg_config *c)

@@ -3,7 +3,9 @@
 
 #include <cap-ng.h>
 #include <errno.h>
+#include <signal.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 
 #include "worker.h"
 
@@ -17,7 +19,14 @@ int tg_privilege_drop(void)
 
 int tg_privilege_drop_and_run(void *worker)
 {
-	int r = tg_privilege_drop();
+	if (tg_privilege_drop() != 0) {
+		/* nobody may poll its queues with rights it should not have, nor leave them unpolled */
+		static const char why[] =
+			"tidegate: a worker cannot drop its capabilities: stops\n";
 
-	return r != 0 ? r : tg_worker_main(worker);
+		(void)!write(STDERR_FILENO, why, sizeof(why) - 1);
+		kill(getpid(), SIGTERM);
+		return -EPERM;
+	}
+	return tg_worker_main(worker);
 }

@@ -235,6 +235,18 @@ def too_big_is_counted():
 
 
 @case()
+def jumbo_frames():
+    """A port of MTU 9000 takes a frame as long in one piece, and no longer one"""
+    ports = two_ports()
+    for p in ports:
+        p["mtu"] = 9000
+    big = syn(1) / Raw(bytes(9000 - 40))
+    _, out, report = run([big, syn(2) / Raw(bytes(9000 - 39))], [service()], ports=ports, huge=("--no-huge", "-m", "320"))
+    assert [len(p) for p in out] == [9014] and correct(out[0]), [len(p) for p in out]
+    assert report["drops"] == {"too_big": 1}, report["drops"]
+
+
+@case()
 def several_workers():
     """Two workers: flows cross to their owner by ring, keep one server, none is lost"""
     packets = [syn(n) for n in range(400)] * 3
