@@ -26,17 +26,16 @@
 #define AGE_STEP_BUCKETS 16
 
 /* Which lcores work: all but the main one, or the main one when it is alone. */
-static unsigned int find_workers(unsigned int *lcore)
+static void find_workers(struct tg_gateway_env *env)
 {
-	unsigned int n = 0, id;
+	unsigned int id;
 
 	RTE_LCORE_FOREACH_WORKER(id) {
-		if (n < TG_WORKERS_MAX)
-			lcore[n++] = id;
+		if (env->n_workers < TG_WORKERS_MAX)
+			env->lcore[env->n_workers++] = id;
 	}
-	if (n == 0)
-		lcore[n++] = rte_get_main_lcore();
-	return n;
+	if (env->n_workers == 0)
+		env->lcore[env->n_workers++] = rte_get_main_lcore();
 }
 
 /* Room for the largest frame of any port in one buffer: the stages read no chains on receive. */
@@ -64,7 +63,7 @@ static int make_pools(struct tg_gateway *g, const struct tg_config *c, char *err
 		char name[32];
 		int node = rte_socket_id_by_idx(i);
 
-		snprintf(name, sizeof(name), "packets_%d", node);
+		snprintf(name, sizeof(name), "%spackets_%d", g->name, node);
 		g->pool[i] = rte_pktmbuf_pool_create(name, n, POOL_CACHE, 0, buffer_size(c), node);
 		if (g->pool[i] != NULL && any == NULL)
 			any = g->pool[i];
@@ -115,13 +114,13 @@ static int make_rings(struct tg_gateway *g, char *err, size_t err_len)
 
 	snprintf(err, err_len, "not enough memory for the rings between workers");
 	for (unsigned int i = 0; i < g->n_workers; i++) {
-		snprintf(name, sizeof(name), "inbox_%u", i);
+		snprintf(name, sizeof(name), "%sinbox_%u", g->name, i);
 		g->inbox[i] = rte_ring_create(name, INBOX_SIZE, rte_socket_id(), RING_F_SC_DEQ);
 		if (g->inbox[i] == NULL)
 			return -ENOMEM;
 	}
-	g->control_out = rte_ring_create("control_out", 256, rte_socket_id(),
-					 RING_F_SP_ENQ | RING_F_SC_DEQ);
+	snprintf(name, sizeof(name), "%scontrol_out", g->name);
+	g->control_out = rte_ring_create(name, 256, rte_socket_id(), RING_F_SP_ENQ | RING_F_SC_DEQ);
 	return g->control_out != NULL ? 0 : -ENOMEM;
 }
 
@@ -147,15 +146,15 @@ static bool age_step(void *ctx, uint64_t now)
 	return false;
 }
 
-static int equip_worker(struct tg_gateway *g, struct tg_worker *w, unsigned int lcore)
+static int equip_worker(struct tg_gateway *g, struct tg_worker *w, const struct tg_gateway_env *env)
 {
 	const struct tg_sched_params params = {
 		.in_row = tg_us_to_ticks(&g->clock, 10),
 		.share_256 = 64,
 	};
-	uint64_t now = rte_rdtsc();
 
-	w->lcore = lcore;
+	w->lcore = env->lcore[w->index];
+	w->virtual_time = env->virtual_time != NULL ? &env->virtual_time[w->index] : NULL;
 	w->neigh = g->neigh;
 	w->ports = g->ports;
 	w->n_ports = g->n_ports;
@@ -179,11 +178,11 @@ static int equip_worker(struct tg_gateway *g, struct tg_worker *w, unsigned int 
 		.ctx = w,
 		.period = tg_us_to_ticks(&g->clock, AGE_PERIOD_MS * 1000),
 	};
-	return tg_sched_add(&w->sched, &w->ageing, now);
+	return tg_sched_add(&w->sched, &w->ageing, env->now);
 }
 
-static int make_workers(struct tg_gateway *g, const struct tg_config *c, const unsigned int *lcore,
-			char *err, size_t err_len)
+static int make_workers(struct tg_gateway *g, const struct tg_config *c,
+			const struct tg_gateway_env *gateway, char *err, size_t err_len)
 {
 	struct tg_worker_env env = {
 		.mode = g->mode,
@@ -191,11 +190,11 @@ static int make_workers(struct tg_gateway *g, const struct tg_config *c, const u
 		.flow_table = &c->flow_table,
 		.flow_secret = g->flow_secret,
 		.cost_ns = g->cost_ns,
-		.seed = rte_rdtsc() | 1,
+		.seed = gateway->seed | 1,
 	};
 
 	for (unsigned int i = 0; i < g->n_workers; i++) {
-		int socket = (int)rte_lcore_to_socket_id(lcore[i]), r;
+		int socket = (int)rte_lcore_to_socket_id(gateway->lcore[i]), r;
 
 		g->others[i] = tg_mem_zalloc("others", TG_SERVERS_MAX * sizeof(uint32_t), 64,
 					     socket);
@@ -204,7 +203,7 @@ static int make_workers(struct tg_gateway *g, const struct tg_config *c, const u
 			    ? -ENOMEM
 			    : tg_worker_create(&env, i, g->n_workers, socket, &g->worker[i]);
 		if (r == 0)
-			r = equip_worker(g, g->worker[i], lcore[i]);
+			r = equip_worker(g, g->worker[i], gateway);
 		if (r == 0)
 			continue;
 		snprintf(
@@ -219,13 +218,11 @@ static int make_workers(struct tg_gateway *g, const struct tg_config *c, const u
 	return 0;
 }
 
-static int make_shared(struct tg_gateway *g, char *err, size_t err_len)
+static int make_shared(struct tg_gateway *g, const unsigned int *lcore, char *err, size_t err_len)
 {
 	int node[TG_WORKERS_MAX];
-	unsigned int lcore[TG_WORKERS_MAX];
 
 	snprintf(err, err_len, "not enough memory");
-	find_workers(lcore);
 	for (unsigned int i = 0; i < g->n_workers; i++)
 		node[i] = (int)rte_lcore_to_socket_id(lcore[i]);
 	g->cost_ns = tg_mem_zalloc("costs", TG_SERVERS_MAX * sizeof(*g->cost_ns), 64, -1);
@@ -266,29 +263,26 @@ static int launch(struct tg_gateway *g)
 	return 0;
 }
 
-int tg_gateway_start(struct tg_gateway *g, const struct tg_options *options,
-		     struct tg_config *config, char *err, size_t err_len)
+int tg_gateway_make(struct tg_gateway *g, const struct tg_options *options,
+		    const struct tg_gateway_env *env, struct tg_config *config, char *err,
+		    size_t err_len)
 {
-	unsigned int lcore[TG_WORKERS_MAX];
 	int r;
 
 	memset(g, 0, sizeof(*g));
 	g->options = options;
+	g->name = env->name;
 	g->mode = options->shadow ? TG_MODE_SHADOW : TG_MODE_INLINE;
-	g->clock = tg_clock_init(rte_get_tsc_hz());
-	g->started = rte_rdtsc();
+	g->clock = env->clock;
+	g->started = env->now;
+	g->n_workers = env->n_workers;
+	memcpy(g->flow_secret, env->flow_secret, sizeof(g->flow_secret));
 	pthread_mutex_init(&g->mutex, NULL);
-	g->n_workers = find_workers(lcore);
 	r = check_ports(g, config, err, err_len);
-	if (r == 0 &&
-	    getrandom(g->flow_secret, sizeof(g->flow_secret), 0) != sizeof(g->flow_secret)) {
-		snprintf(err, err_len, "no random numbers from the kernel: %s", strerror(errno));
-		r = -errno;
-	}
 	if (r == 0)
 		r = tg_owner_init();
 	if (r == 0)
-		r = make_shared(g, err, err_len);
+		r = make_shared(g, env->lcore, err, err_len);
 	if (r == 0)
 		r = make_pools(g, config, err, err_len);
 	if (r == 0)
@@ -296,19 +290,45 @@ int tg_gateway_start(struct tg_gateway *g, const struct tg_options *options,
 	if (r == 0)
 		r = make_rings(g, err, err_len);
 	if (r == 0)
-		r = make_workers(g, config, lcore, err, err_len);
-	if (r != 0) {
+		r = make_workers(g, config, env, err, err_len);
+	if (r == 0)
+		r = tg_control_load(g, config, err, err_len);
+	else
 		tg_config_free(config);
-		goto fail;
+	if (r != 0) {
+		tg_gateway_stop(g);
+		tg_gateway_free(g);
 	}
-	r = tg_control_load(g, config, err, err_len);
-	if (r == 0)
-		r = launch(g);
-	if (r == 0)
-		return 0;
-fail:
-	tg_gateway_stop(g);
-	tg_gateway_free(g);
+	return r;
+}
+
+int tg_gateway_start(struct tg_gateway *g, const struct tg_options *options,
+		     struct tg_config *config, char *err, size_t err_len)
+{
+	struct tg_gateway_env env = {
+		.name = "",
+		.clock = tg_clock_init(rte_get_tsc_hz()),
+		.now = rte_rdtsc(),
+		.seed = rte_rdtsc(),
+	};
+	int r;
+
+	find_workers(&env);
+	if (getrandom(env.flow_secret, sizeof(env.flow_secret), 0) != sizeof(env.flow_secret)) {
+		r = -errno;
+		snprintf(err, err_len, "no random numbers from the kernel: %s", strerror(errno));
+		tg_config_free(config);
+		return r;
+	}
+	r = tg_gateway_make(g, options, &env, config, err, err_len);
+	if (r != 0)
+		return r;
+	r = launch(g);
+	if (r != 0) {
+		snprintf(err, err_len, "a worker's lcore is busy");
+		tg_gateway_stop(g);
+		tg_gateway_free(g);
+	}
 	return r;
 }
 

@@ -23,6 +23,7 @@ struct tg_control_socket;
 
 struct tg_gateway {
 	const struct tg_options *options;
+	const char *name;
 	enum tg_mode mode;
 	struct tg_clock clock;
 	uint64_t started; /* ticks */
@@ -56,7 +57,25 @@ struct tg_gateway {
 	uint8_t *file_state; /* by server id: its state in the file last read */
 };
 
-/* Everything up to running workers; a worker on the main lcore is started by run.h. On failure what was started is unwound and err is a sentence. */
+/* What a gateway is made for: a process's lcores, or one of several in a simulation. */
+struct tg_gateway_env {
+	const char *name; /* begins the names of its rings and pools; "" but in a simulation */
+	unsigned int n_workers;
+	unsigned int lcore[TG_WORKERS_MAX];
+	struct tg_clock clock;
+	struct tg_virtual_time *virtual_time; /* by worker; NULL: the TSC */
+	uint64_t now, seed;
+	uint8_t flow_secret[TG_FLOW_SECRET_SIZE];
+};
+
+/* Everything but running: ports are started, workers wait for their first turn. options: mode and
+ * configuration file. On failure what was made is unwound and err is a sentence. Takes the
+ * configuration. */
+int tg_gateway_make(struct tg_gateway *g, const struct tg_options *options,
+		    const struct tg_gateway_env *env, struct tg_config *config, char *err,
+		    size_t err_len);
+
+/* The same on this process's lcores, and the workers run; a worker on the main lcore is started by run.h. On failure what was started is unwound and err is a sentence. */
 int tg_gateway_start(struct tg_gateway *g, const struct tg_options *options,
 		     struct tg_config *config, char *err, size_t err_len);
 

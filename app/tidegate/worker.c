@@ -2,8 +2,6 @@
 #include "worker.h"
 
 #include <errno.h>
-#include <rte_branch_prediction.h>
-#include <rte_cycles.h>
 #include <rte_pause.h>
 #include <rte_rcu_qsbr.h>
 #include <rte_ring.h>
@@ -89,6 +87,8 @@ static void run(struct tg_worker *w, bool handed)
 			w->stats.received_bytes += b->wire_len[i];
 		tg_pipeline_run(w, b);
 	}
+	if (unlikely(w->virtual_time != NULL))
+		w->virtual_time->spend(w->virtual_time, b->n);
 	tg_tx_burst(w, b);
 	tg_pipeline_finish(w, b);
 }
@@ -99,12 +99,12 @@ static unsigned int poll_all(struct tg_worker *w)
 	unsigned int got = 0;
 
 	for (unsigned int p = 0; p < w->n_ports; p++) {
-		if (!w->rx[p].active || tg_rx_poll(&w->rx[p], &w->burst) == 0)
+		if (!w->rx[p].active || tg_rx_poll(w, &w->rx[p], &w->burst) == 0)
 			continue;
 		got += w->burst.n;
 		run(w, false);
 	}
-	if (w->n_workers > 1 && tg_owner_take(w, &w->burst, rte_rdtsc()) > 0) {
+	if (w->n_workers > 1 && tg_owner_take(w, &w->burst, tg_worker_now(w)) > 0) {
 		got += w->burst.n;
 		run(w, true);
 	}
@@ -136,16 +136,34 @@ static void answer_query(struct tg_worker *w)
 
 static void background(struct tg_worker *w, uint64_t packet_ticks)
 {
-	uint64_t now = rte_rdtsc();
+	uint64_t now = tg_worker_now(w);
 	struct tg_task *t;
 
 	tg_sched_turn(&w->sched, packet_ticks, now);
 	while ((t = tg_sched_next(&w->sched, now)) != NULL) {
 		bool more = t->step(t->ctx, now);
 
-		now = rte_rdtsc();
+		now = tg_worker_now(w);
 		tg_sched_done(&w->sched, t, more, now);
 	}
+}
+
+unsigned int tg_worker_turn(struct tg_worker *w)
+{
+	uint64_t start = tg_worker_now(w);
+	unsigned int got;
+
+	tg_worker_use(w, __atomic_load_n(w->published, __ATOMIC_ACQUIRE));
+	got = poll_all(w);
+	tg_tx_retry(w);
+	if (w->control_out != NULL)
+		send_control_frames(w);
+	if (unlikely(__atomic_load_n(&w->query, __ATOMIC_RELAXED) != NULL))
+		answer_query(w);
+	w->stats.turns++;
+	w->stats.busy_turns += got > 0;
+	background(w, got > 0 ? tg_worker_now(w) - start : 0);
+	return got;
 }
 
 int tg_worker_main(void *worker)
@@ -155,28 +173,15 @@ int tg_worker_main(void *worker)
 	rte_rcu_qsbr_thread_register(w->qsbr, w->index);
 	rte_rcu_qsbr_thread_online(w->qsbr, w->index);
 	while (!__atomic_load_n(w->stop, __ATOMIC_RELAXED)) {
-		uint64_t start = rte_rdtsc();
-		unsigned int got;
-
-		tg_worker_use(w, __atomic_load_n(w->published, __ATOMIC_ACQUIRE));
-		got = poll_all(w);
-		if (got == 0)
+		if (tg_worker_turn(w) == 0)
 			rte_pause();
-		tg_tx_retry(w);
-		if (w->control_out != NULL)
-			send_control_frames(w);
-		if (unlikely(__atomic_load_n(&w->query, __ATOMIC_RELAXED) != NULL))
-			answer_query(w);
-		w->stats.turns++;
-		w->stats.busy_turns += got > 0;
-		background(w, got > 0 ? rte_rdtsc() - start : 0);
 		/* last of all: ageing too reads the snapshot */
 		rte_rcu_qsbr_quiescent(w->qsbr, w->index);
 	}
 	tg_worker_use(w, __atomic_load_n(w->published, __ATOMIC_ACQUIRE));
 	/* what was handed over or waits for the driver still leaves, for a bounded time */
 	for (unsigned int turn = 0; turn < 1000; turn++) {
-		if (w->n_workers > 1 && tg_owner_take(w, &w->burst, rte_rdtsc()) > 0)
+		if (w->n_workers > 1 && tg_owner_take(w, &w->burst, tg_worker_now(w)) > 0)
 			run(w, true);
 		tg_tx_retry(w);
 	}

@@ -9,6 +9,8 @@
 #ifndef TG_WORKER_H
 #define TG_WORKER_H
 
+#include <rte_branch_prediction.h>
+#include <rte_cycles.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -42,13 +44,24 @@ struct tg_flow_query {
 /* Called for every exchange or gap epoch that closed; NULL live. */
 typedef void (*tg_sample_fn)(void *ctx, const struct tg_flow *f, const struct tg_sample *s);
 
+/*
+ * Time of a simulation, which takes the TSC's place: `now` moves only when the simulation says so.
+ * spend is called once a burst, between the stages and the gate, with the packets in it: the time
+ * that the stages take passes there.
+ */
+struct tg_virtual_time {
+	uint64_t now; /* ticks */
+	void (*spend)(struct tg_virtual_time *t, unsigned int packets);
+};
+
 struct tg_worker {
 	unsigned int index, n_workers;
 	unsigned int lcore;
 	int socket;
 	enum tg_mode mode;
 	struct tg_clock clock;
-	const struct tg_snapshot *snapshot; /* this turn's */
+	struct tg_virtual_time *virtual_time; /* NULL: the TSC */
+	const struct tg_snapshot *snapshot;   /* this turn's */
 	struct tg_flow_table *flows;
 	struct tg_neigh_table *neigh; /* shared by all workers; NULL unless inline */
 	const struct tg_port *ports;  /* shared, immutable */
@@ -95,6 +108,16 @@ void tg_worker_free(struct tg_worker *w);
 
 /* Takes a snapshot as this turn's: forgets own counts of servers with a new generation. */
 void tg_worker_use(struct tg_worker *w, const struct tg_snapshot *s);
+
+/* The time, read afresh. */
+static inline uint64_t tg_worker_now(const struct tg_worker *w)
+{
+	return likely(w->virtual_time == NULL) ? rte_rdtsc() : w->virtual_time->now;
+}
+
+/* One turn of the loop: every queue is polled once, what is due in the background is done. Returns
+ * the packets it had. */
+unsigned int tg_worker_turn(struct tg_worker *w);
 
 /* The lcore loop: runs until *stop, then drains what waits to be sent. */
 int tg_worker_main(void *worker);

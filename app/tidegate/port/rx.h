@@ -9,6 +9,7 @@
 
 #include "port.h"
 #include "tg_gate.h"
+#include "worker.h"
 
 struct tg_rx {
 	bool active; /* this worker polls a queue of the port */
@@ -19,6 +20,6 @@ struct tg_rx {
 void tg_rx_init(struct tg_rx *rx, const struct tg_port *p, uint16_t port, unsigned int worker);
 
 /* Polls once and fills the burst; returns the number of packets. */
-uint16_t tg_rx_poll(struct tg_rx *rx, struct tg_burst *b);
+uint16_t tg_rx_poll(const struct tg_worker *w, struct tg_rx *rx, struct tg_burst *b);
 
 #endif

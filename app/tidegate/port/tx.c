@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "tx.h"
 
-#include <rte_cycles.h>
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
 
@@ -35,14 +34,14 @@ static uint16_t gate_and_send(struct tg_worker *w, struct tg_tx *tx,
 			      uint16_t *n_pass, uint16_t *late, uint64_t *departure)
 {
 	struct rte_mbuf *out[TG_BURST_MAX];
-	uint64_t gate = rte_rdtsc();
+	uint64_t gate = tg_worker_now(w);
 	uint16_t np = tg_gate_check(w->snapshot->limit, &w->stats.gate, items, n, gate, pass, late);
 	uint16_t sent;
 
 	for (uint16_t k = 0; k < np; k++)
 		out[k] = items[pass[k]].mbuf;
 	sent = np == 0 ? 0 : rte_eth_tx_burst(tx->ethdev, tx->queue, out, np);
-	*departure = rte_rdtsc();
+	*departure = tg_worker_now(w);
 	tg_gate_sent(w->snapshot->limit, &w->stats.gate, &w->clock, items, pass, sent, gate,
 		     *departure);
 	*n_pass = np;
@@ -150,7 +149,7 @@ static void send_by_port(struct tg_worker *w, struct tg_tx *tx, struct tg_burst 
 /* Whoever only watches: the gate decides as it would, then the packet is let go. */
 static void send_nothing(struct tg_worker *w, struct tg_burst *b)
 {
-	uint64_t now = rte_rdtsc();
+	uint64_t now = tg_worker_now(w);
 
 	for (unsigned int i = 0; i < b->n; i++) {
 		const struct tg_pkt *p = &b->pkt[i];
