@@ -20,7 +20,7 @@ packages[test]="clang llvm libclang-rt-14-dev clang-format shellcheck doxygen li
 	nginx-light libnginx-mod-http-echo wrk curl redis-server redis-tools memcached
 	dpdk dpdk-dev"
 # To develop: lint, coverage, documentation, profiles, the clean-root trial.
-packages[dev]="gcovr graphviz valgrind gdb git debootstrap"
+packages[dev]="python3-matplotlib gcovr graphviz valgrind gdb git debootstrap"
 
 usage() {
 	sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "$0"

@@ -23,7 +23,7 @@ suites=(
 	build:600:quick build-asan:600:full
 	unit:120:quick unit-asan:240:full
 	lint:60:quick drivers:180:full
-	vdev:180:quick captures:180:full live:300:full fuzz:200:full bench:90:full
+	vdev:180:quick sim:240:full captures:180:full live:300:full fuzz:200:full bench:90:full
 )
 
 usage() {
@@ -78,7 +78,7 @@ suite_build-asan() {
 meson_tests() {
 	local dir=$1 code=0
 	shift
-	"$@" meson test -C "$dir" --no-rebuild --print-errorlogs || code=$?
+	"$@" meson test -C "$dir" --no-rebuild --print-errorlogs --no-suite sim || code=$?
 	grep '^ *SKIPPED' "$dir/meson-logs/testlog.txt" || true
 	awk -v code=$code '
 		function counted(good, bad) {
@@ -125,6 +125,10 @@ suite_drivers() {
 
 suite_vdev() {
 	test/vdev/run.sh ${quick:+--quick}
+}
+
+suite_sim() {
+	test/sim/run.sh
 }
 
 suite_captures() {
@@ -225,7 +229,7 @@ case " ${only[*]} " in
 *" unit-asan "* | *" fuzz "*) only+=(build-asan) ;;
 esac
 case " ${only[*]} " in
-*" unit "* | *" vdev "* | *" captures "* | *" live "* | *" bench "*) only+=(build) ;;
+*" unit "* | *" vdev "* | *" sim "* | *" captures "* | *" live "* | *" bench "*) only+=(build) ;;
 esac
 
 for suite in "${suites[@]}"; do

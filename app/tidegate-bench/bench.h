@@ -25,8 +25,9 @@
 #define BENCH_FLOWS_MAX 6
 
 struct bench_flows {
-	uint64_t n;     /* 0 ends the list; a case without any has no number in its name */
-	bool on_demand; /* large: only when --only names it */
+	uint64_t n;     /* 0 ends the list; a case without any has no number in its name. Servers of
+			   a choice */
+	bool on_demand; /* large or many: only when --only names it */
 };
 
 struct bench_family {
@@ -49,8 +50,10 @@ struct bench_family {
 
 #define BENCH_PIPELINES 8
 #define BENCH_STAGES    4
+#define BENCH_CHOICES   13 /* policies */
 extern const struct bench_family bench_pipeline[BENCH_PIPELINES];
 extern const struct bench_family bench_stage[BENCH_STAGES];
+extern const struct bench_family bench_choose[BENCH_CHOICES];
 extern const struct bench_family bench_hash_own, bench_hash_rte;
 
 /* One finished case. */

@@ -10,7 +10,7 @@
 
 #include "bench.h"
 
-#define FAMILIES  (BENCH_PIPELINES + BENCH_STAGES + 2)
+#define FAMILIES  (BENCH_PIPELINES + BENCH_STAGES + BENCH_CHOICES + 2)
 #define CASES_MAX (FAMILIES * BENCH_FLOWS_MAX)
 
 /* In the order in which they run. */
@@ -21,7 +21,10 @@ static const struct bench_family *family(unsigned int i)
 	i -= BENCH_PIPELINES;
 	if (i < BENCH_STAGES)
 		return &bench_stage[i];
-	return i == BENCH_STAGES ? &bench_hash_own : &bench_hash_rte;
+	i -= BENCH_STAGES;
+	if (i < BENCH_CHOICES)
+		return &bench_choose[i];
+	return i == BENCH_CHOICES ? &bench_hash_own : &bench_hash_rte;
 }
 
 struct options {
@@ -47,7 +50,7 @@ static void usage(FILE *out)
 	      "  --help         this text\n\n"
 	      "net: less the same loop without what is measured (for a pipeline: without a gateway).\n"
 	      "Without EAL options: no devices, memory in huge pages if enough are free.\n"
-	      "Cases (those in brackets are large and only run when --only names them):\n",
+	      "Cases (those in brackets are large or many and only run when --only names them):\n",
 	      out);
 	for (unsigned int i = 0; i < FAMILIES; i++) {
 		const struct bench_family *f = family(i);

@@ -67,8 +67,10 @@ void bench_case_name(const struct bench_family *f, uint64_t flows, char *buf, si
 		snprintf(buf, len, "%s", f->name);
 	else if (flows % 1000000 == 0)
 		snprintf(buf, len, "%s/%" PRIu64 "M", f->name, flows / 1000000);
-	else
+	else if (flows % 1000 == 0)
 		snprintf(buf, len, "%s/%" PRIu64 "k", f->name, flows / 1000);
+	else
+		snprintf(buf, len, "%s/%" PRIu64, f->name, flows);
 }
 
 void bench_case_run(const struct bench_family *f, uint64_t flows, unsigned int n_runs,

@@ -7,6 +7,7 @@
 #include "capture/report.h"
 #include "control.h"
 #include "explain.h"
+#include "load.h"
 #include "totals.h"
 
 struct command {
@@ -56,21 +57,63 @@ static json_t *service_list(struct tg_gateway *g, char **args, char *err, size_t
 	return list;
 }
 
+/* What it has to do now, as control sees it; null where nothing is known of it. */
+static void add_load(json_t *row, const struct tg_load_view *v)
+{
+	bool known = v != NULL && v->service_ns > 0;
+
+	json_object_set_new(row, "waiting", v != NULL ? json_integer(v->waiting) : json_null());
+	json_object_set_new(row, "in_system", known ? json_real(v->in_system) : json_null());
+	json_object_set_new(row, "service_ns",
+			    known ? json_integer((json_int_t)v->service_ns) : json_null());
+	json_object_set_new(row, "overdue", v != NULL ? json_integer(v->overdue) : json_null());
+}
+
 static json_t *server_row(const struct tg_gateway *g, const struct tg_totals_server *e)
 {
 	const struct tg_snapshot *s = g->snapshot;
 	char text[TG_ADDR_STRLEN];
 	const uint64_t *mac = s->route[e->id].mac;
 	bool reachable = mac != NULL && (__atomic_load_n(mac, __ATOMIC_RELAXED) & TG_MAC_VALID);
+	json_t *row = json_pack("{s:s, s:s, s:s, s:s, s:i, s:b, s:I, s:I, s:I, s:I, s:I}",
+				"service", s->service[e->service]->name, "name", e->config->name,
+				"address", tg_addr_format(&e->config->address, text, sizeof(text)),
+				"state", state_name(e->config->state), "weight",
+				(int)e->config->weight, "link_address_known", reachable,
+				"open_flows", (json_int_t)e->open, "flows", (json_int_t)e->flows,
+				"exchanges", (json_int_t)e->latency.count, "latency_p50_ns",
+				(json_int_t)tg_hist_percentile_ns(&e->latency, 50),
+				"latency_p99_ns",
+				(json_int_t)tg_hist_percentile_ns(&e->latency, 99));
 
-	return json_pack("{s:s, s:s, s:s, s:s, s:i, s:b, s:I, s:I, s:I, s:I, s:I}", "service",
-			 s->service[e->service]->name, "name", e->config->name, "address",
-			 tg_addr_format(&e->config->address, text, sizeof(text)), "state",
-			 state_name(e->config->state), "weight", (int)e->config->weight,
-			 "link_address_known", reachable, "open_flows", (json_int_t)e->open,
-			 "flows", (json_int_t)e->flows, "exchanges", (json_int_t)e->latency.count,
-			 "latency_p50_ns", (json_int_t)tg_hist_percentile_ns(&e->latency, 50),
-			 "latency_p99_ns", (json_int_t)tg_hist_percentile_ns(&e->latency, 99));
+	if (row != NULL)
+		add_load(row, tg_load_of(g->load, e->id));
+	return row;
+}
+
+/* One burst in TG_LAP_EVERY is timed: the table is of those. */
+static json_t *stage_list(struct tg_gateway *g, char **args, char *err, size_t err_len)
+{
+	json_t *list = json_array();
+
+	(void)args, (void)err, (void)err_len;
+	for (unsigned int i = 0; i < g->n_workers; i++)
+		for (unsigned int k = 0; k < TG_STAGE_COUNT; k++) {
+			const struct tg_stage_stats *st = &g->worker[i]->stage[k];
+			double calls = (double)tg_stat_read(&st->calls);
+			double packets = (double)tg_stat_read(&st->packets);
+			double cycles = (double)tg_stat_read(&st->ticks);
+
+			json_array_append_new(
+				list,
+				json_pack("{s:i, s:s, s:I, s:f, s:f, s:I}", "lcore",
+					  (int)g->worker[i]->lcore, "stage", tg_stage_name(k),
+					  "calls", (json_int_t)calls, "packets_per_call",
+					  calls > 0 ? packets / calls : 0.0, "cycles_per_packet",
+					  packets > 0 ? cycles / packets : 0.0, "burst_p99_ns",
+					  (json_int_t)tg_hist_percentile_ns(&st->work, 99)));
+		}
+	return list;
 }
 
 static json_t *server_list(struct tg_gateway *g, char **args, char *err, size_t err_len)
@@ -294,6 +337,8 @@ static const struct command commands[] = {
 	{"port list", "", 0, 0, port_list, "ports and their counters"},
 	{"drop list", "", 0, 0, drop_list, "dropped packets by reason"},
 	{"worker list", "", 0, 0, worker_list, "workers and their counters"},
+	{"stage list", "", 0, 0, stage_list,
+	 "calls, packets a call and cycles a packet of each stage"},
 	{"stats show", "", 0, 0, stats_show, "the report: totals, latency, drops, gate"},
 	{"help", "", 0, 0, help, "this list"},
 };

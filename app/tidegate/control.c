@@ -9,9 +9,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define COST_PERIOD_MS  100
+#include "costs.h"
+#include "load.h"
+
 #define NEIGH_PERIOD_MS 100
-#define COST_WEIGHT     4 /* a new window counts 1/4 */
+#define COSTS_MIN_US    4900u /* each tick */
+#define COSTS_MAX_US    50000u
 
 /* Frees the snapshot that was replaced, once every worker has taken the new one. */
 static bool collect_retired(struct tg_gateway *g)
@@ -35,41 +38,6 @@ static bool collect(struct tg_gateway *g)
 	gone = collect_retired(g);
 	pthread_mutex_unlock(&g->mutex);
 	return gone;
-}
-
-/* Mean latency of each server over what was measured since the last time, smoothed. */
-static void update_costs(struct tg_gateway *g)
-{
-	const struct tg_snapshot *s = g->snapshot;
-
-	for (unsigned int i = 0; i < s->n_servers; i++) {
-		uint64_t count = 0, sum = 0, old = g->cost_ns[i], n, mean;
-
-		for (unsigned int w = 0; w < g->n_workers; w++) {
-			const struct tg_server_stats *st = tg_snapshot_stats(s, i, w);
-
-			count += tg_stat_read(&st->latency.count);
-			sum += tg_stat_read(&st->latency.sum_ns);
-		}
-		if (s->generation[i] != g->cost_seen[i].generation) { /* another server's figures */
-			g->cost_seen[i].generation = s->generation[i];
-			g->cost_seen[i].count = count;
-			g->cost_seen[i].sum_ns = sum;
-			__atomic_store_n(&g->cost_ns[i], 0, __ATOMIC_RELAXED);
-			continue;
-		}
-		if (count < g->cost_seen[i].count) /* the id was given away: counted from nothing */
-			g->cost_seen[i].count = g->cost_seen[i].sum_ns = 0;
-		n = count - g->cost_seen[i].count;
-		if (n == 0)
-			continue;
-		mean = (sum - g->cost_seen[i].sum_ns) / n;
-		mean = old == 0 ? mean : old + mean / COST_WEIGHT - old / COST_WEIGHT;
-		__atomic_store_n(&g->cost_ns[i], (uint32_t)(mean > UINT32_MAX ? UINT32_MAX : mean),
-				 __ATOMIC_RELAXED);
-		g->cost_seen[i].count = count;
-		g->cost_seen[i].sum_ns = sum;
-	}
 }
 
 /* What each worker cannot see: flows open at a server through the other workers. */
@@ -115,14 +83,24 @@ static void resolve_neighbours(struct tg_gateway *g, uint64_t now)
 	tg_neigh_tick(g->neigh, ports, now, 64, send_frame, g);
 }
 
+/* Any period from 1 to 50 ms serves the choice alike; with thousands of servers control takes its
+ * time rather than a core. */
+static uint64_t costs_period(const struct tg_gateway *g)
+{
+	unsigned int us = g->snapshot->n_servers * 10;
+
+	return tg_us_to_ticks(&g->clock, RTE_MAX(COSTS_MIN_US, RTE_MIN(us, COSTS_MAX_US)));
+}
+
 void tg_control_tick(struct tg_gateway *g, uint64_t now)
 {
 	pthread_mutex_lock(&g->mutex);
 	collect_retired(g);
 	update_others(g);
 	if (now >= g->costs_due) {
-		g->costs_due = now + tg_us_to_ticks(&g->clock, COST_PERIOD_MS * 1000);
-		update_costs(g);
+		g->costs_due = now + costs_period(g);
+		tg_load_update(g->load, g, now);
+		tg_costs_update(g, now);
 	}
 	if (g->neigh != NULL && now >= g->neigh_due) {
 		g->neigh_due = now + tg_us_to_ticks(&g->clock, NEIGH_PERIOD_MS * 1000);

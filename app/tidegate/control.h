@@ -10,7 +10,7 @@
 
 #include "gateway.h"
 
-#define TG_CONTROL_TICK_MS 10
+#define TG_CONTROL_TICK_MS 5
 
 /* One tick at `now`. */
 void tg_control_tick(struct tg_gateway *g, uint64_t now);

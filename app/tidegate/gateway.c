@@ -13,6 +13,7 @@
 #include <sys/random.h>
 
 #include "control.h"
+#include "load.h"
 #include "owner.h"
 #include "pipeline.h"
 #include "port/rx.h"
@@ -154,7 +155,7 @@ static int equip_worker(struct tg_gateway *g, struct tg_worker *w, const struct 
 	};
 
 	w->lcore = env->lcore[w->index];
-	w->virtual_time = env->virtual_time != NULL ? &env->virtual_time[w->index] : NULL;
+	w->virtual_time = env->virtual_time[w->index];
 	w->neigh = g->neigh;
 	w->ports = g->ports;
 	w->n_ports = g->n_ports;
@@ -169,7 +170,7 @@ static int equip_worker(struct tg_gateway *g, struct tg_worker *w, const struct 
 		return -ENOMEM;
 	for (unsigned int p = 0; p < g->n_ports; p++) {
 		tg_rx_init(&w->rx[p], &g->ports[p], (uint16_t)p, w->index);
-		tg_tx_init(&w->tx[p], &g->ports[p], w->index);
+		tg_tx_init(&w->tx[p], &g->ports[p], w->index, &g->clock);
 	}
 	tg_sched_init(&w->sched, &params);
 	w->ageing = (struct tg_task){
@@ -189,7 +190,7 @@ static int make_workers(struct tg_gateway *g, const struct tg_config *c,
 		.clock = g->clock,
 		.flow_table = &c->flow_table,
 		.flow_secret = g->flow_secret,
-		.cost_ns = g->cost_ns,
+		.costs = g->costs,
 		.seed = gateway->seed | 1,
 	};
 
@@ -225,10 +226,9 @@ static int make_shared(struct tg_gateway *g, const unsigned int *lcore, char *er
 	snprintf(err, err_len, "not enough memory");
 	for (unsigned int i = 0; i < g->n_workers; i++)
 		node[i] = (int)rte_lcore_to_socket_id(lcore[i]);
-	g->cost_ns = tg_mem_zalloc("costs", TG_SERVERS_MAX * sizeof(*g->cost_ns), 64, -1);
-	g->cost_seen = tg_mem_zalloc("costs seen", TG_SERVERS_MAX * sizeof(*g->cost_seen), 64, -1);
+	g->costs = tg_mem_zalloc("costs", sizeof(*g->costs), 64, -1);
 	g->file_state = tg_mem_zalloc("file states", TG_SERVERS_MAX, 64, -1);
-	if (g->file_state == NULL || g->cost_ns == NULL || g->cost_seen == NULL ||
+	if (g->costs == NULL || g->file_state == NULL || tg_load_create(&g->load) != 0 ||
 	    make_qsbr(g) != 0 || tg_registry_create(g->n_workers, node, &g->registry) != 0)
 		return -ENOMEM;
 	if (g->mode == TG_MODE_INLINE)
@@ -363,7 +363,7 @@ void tg_gateway_free(struct tg_gateway *g)
 	free_pools(g);
 	tg_mem_free(g->qsbr);
 	tg_mem_free(g->file_state);
-	tg_mem_free(g->cost_seen);
-	tg_mem_free(g->cost_ns);
+	tg_load_free(g->load);
+	tg_mem_free(g->costs);
 	pthread_mutex_destroy(&g->mutex);
 }

@@ -11,6 +11,7 @@
 
 #include <pthread.h>
 
+#include "costs.h"
 #include "options.h"
 #include "snapshot.h"
 #include "worker.h"
@@ -20,6 +21,7 @@
 struct rte_mempool;
 struct rte_rcu_qsbr;
 struct tg_control_socket;
+struct tg_load;
 
 struct tg_gateway {
 	const struct tg_options *options;
@@ -40,7 +42,7 @@ struct tg_gateway {
 	struct rte_ring *control_out;
 	struct rte_rcu_qsbr *qsbr;
 	const struct tg_snapshot *snapshot; /* what workers read */
-	uint32_t *cost_ns;                  /* by server id */
+	struct tg_costs *costs;             /* what workers choose by */
 	uint32_t *others[TG_WORKERS_MAX];   /* by server id */
 	bool stop;                          /* workers' */
 	/* control */
@@ -48,11 +50,8 @@ struct tg_gateway {
 	struct tg_control_socket *socket;
 	struct tg_snapshot *retired; /* waiting for workers to leave it */
 	uint64_t retired_token;
+	struct tg_load *load; /* what is known of the servers */
 	uint64_t costs_due, neigh_due, stats_due;
-	struct {
-		uint64_t count, sum_ns;
-		uint16_t generation;
-	} * cost_seen; /* by server id: what the last cost was computed from */
 	uint64_t reloads, reloads_failed;
 	uint8_t *file_state; /* by server id: its state in the file last read */
 };
@@ -63,7 +62,7 @@ struct tg_gateway_env {
 	unsigned int n_workers;
 	unsigned int lcore[TG_WORKERS_MAX];
 	struct tg_clock clock;
-	struct tg_virtual_time *virtual_time; /* by worker; NULL: the TSC */
+	struct tg_virtual_time *virtual_time[TG_WORKERS_MAX]; /* NULL: the TSC */
 	uint64_t now, seed;
 	uint8_t flow_secret[TG_FLOW_SECRET_SIZE];
 };

@@ -38,10 +38,39 @@ static inline bool server_stands(const struct tg_worker *w, const struct tg_flow
 
 static void put_on_server(struct tg_worker *w, struct tg_flow *f, uint16_t server)
 {
+	struct tg_server_stats *st = tg_snapshot_stats(w->snapshot, server, w->index);
+
 	f->server = server;
 	f->server_generation = w->snapshot->generation[server];
+	f->asking = 0;
 	w->own[server]++;
-	tg_snapshot_stats(w->snapshot, server, w->index)->flows++;
+	st->flows++;
+	tg_stat_set32(&st->fresh, st->fresh + 1);
+}
+
+/* A request of the flow is on its way to the server, the first one perhaps. */
+static void request_opened(struct tg_worker *w, struct tg_flow *f, struct tg_server_stats *st)
+{
+	if ((f->asking & TG_FLOW_ASKED) == 0 && st->fresh > 0)
+		tg_stat_set32(&st->fresh, st->fresh - 1);
+	tg_select_request(&w->local[f->key.service], (f->asking & TG_FLOW_PROBE) != 0);
+	f->asking |= TG_FLOW_ASKED | TG_FLOW_WAITS;
+	st->requests++;
+	tg_stat_set32(&st->waiting, st->waiting + 1);
+}
+
+/* The flow leaves its server: what it counts for there ends. */
+static void leave_server(struct tg_worker *w, struct tg_flow *f)
+{
+	struct tg_server_stats *st = tg_snapshot_stats(w->snapshot, f->server, w->index);
+
+	if (w->own[f->server] > 0)
+		w->own[f->server]--;
+	if ((f->asking & TG_FLOW_ASKED) == 0 && st->fresh > 0)
+		tg_stat_set32(&st->fresh, st->fresh - 1);
+	if ((f->asking & TG_FLOW_WAITS) != 0 && st->waiting > 0)
+		tg_stat_set32(&st->waiting, st->waiting - 1);
+	f->asking = 0;
 }
 
 static uint16_t pick(struct tg_worker *w, const struct tg_pkt *p, bool consistent)
@@ -84,11 +113,62 @@ static enum tg_reason first_packet(const struct tg_pkt *p, bool *consistent, boo
 static void measure(struct tg_worker *w, struct tg_flow *f, const struct tg_pkt *p,
 		    uint64_t arrival)
 {
+	struct tg_server_stats *st = tg_snapshot_stats(w->snapshot, f->server, w->index);
+	uint64_t since = 0;
 	struct tg_sample s;
 
-	if (tg_pirate_arrive(&w->snapshot->pirate[p->key.service], f->estimator, f->near, f->far, p,
-			     arrival, &s))
+	if ((f->asking & TG_FLOW_WAITS) != 0)
+		tg_pirate_open(f->estimator, f->near, f->far, &since);
+	if (tg_pirate_arrive(&w->snapshot->pirate[p->key.service], &st->pirate, f->estimator,
+			     f->near, f->far, p, arrival, &s))
 		count_sample(w, f, &s);
+	if ((f->asking & TG_FLOW_WAITS) == 0 ||
+	    tg_pirate_open(f->estimator, f->near, f->far, &since))
+		return;
+	/* answered, as it shows now; or broken off: then its age is what is known */
+	f->asking &= (uint8_t)~TG_FLOW_WAITS;
+	tg_stat_set32(&st->waiting, st->waiting - 1);
+	st->seen++;
+	if (arrival > since)
+		st->seen_ns += tg_ticks_to_ns(&w->clock, arrival - since);
+	if (w->costs != NULL)
+		st->crowd_256 += __atomic_load_n(&w->costs->crowd_256[f->server], __ATOMIC_RELAXED);
+}
+
+/*
+ * The client has said its last word. An exchange whose answer was seen counts now, not when the entry
+ * ages: choosing a server by it cannot wait. One that is still waiting (a half-closed connection)
+ * goes on, unless it was reset.
+ */
+static void end_exchange(struct tg_worker *w, struct tg_flow *f, const struct tg_pkt *p)
+{
+	struct tg_server_stats *st = tg_snapshot_stats(w->snapshot, f->server, w->index);
+	bool waits = (f->asking & TG_FLOW_WAITS) != 0;
+	struct tg_sample s;
+
+	if (f->estimator == TG_ESTIMATOR_OFF || (waits && (p->tcp_flags & TG_TCP_RST) == 0))
+		return;
+	if (tg_pirate_finish(&w->snapshot->pirate[p->key.service], &st->pirate, f->estimator,
+			     f->near, f->far, &s))
+		count_sample(w, f, &s);
+	f->estimator = TG_ESTIMATOR_OFF;
+	if (waits && st->waiting > 0)
+		tg_stat_set32(&st->waiting, st->waiting - 1);
+	f->asking &= (uint8_t)~TG_FLOW_WAITS;
+}
+
+/* The server of this packet is a guess: whom else it may belong to (only gue says it on). */
+static void name_alternatives(const struct tg_worker *w, struct tg_burst *b, unsigned int i)
+{
+	const struct tg_pkt *p = &b->pkt[i];
+	uint16_t candidate[TG_SELECT_CANDIDATES];
+	unsigned int n = tg_select_candidates(w->snapshot->group[p->key.service],
+					      tg_select_flow_hash(&p->key), candidate,
+					      TG_SELECT_CANDIDATES);
+
+	for (unsigned int k = 0, to = 0; k < n && to < TG_ALTERNATIVES; k++)
+		if (candidate[k] != b->server[i])
+			b->alternative[i][to++] = candidate[k];
 }
 
 /* A packet without an entry: choose a server, make the entry. */
@@ -112,6 +192,8 @@ static void place(struct tg_worker *w, struct tg_burst *b, unsigned int i)
 	if (entry)
 		f = tg_flow_insert(w->flows, &p->key, b->hash[i], b->arrival[i]);
 	b->flow[i] = f;
+	if (consistent)
+		name_alternatives(w, b, i);
 	if (f == NULL) {
 		/* no state: every packet of this flow takes the same way, on every gateway */
 		if (entry && !consistent)
@@ -121,6 +203,10 @@ static void place(struct tg_worker *w, struct tg_burst *b, unsigned int i)
 	}
 	f->estimator = tg_pirate_choose(&w->snapshot->pirate[p->key.service], p);
 	put_on_server(w, f, b->server[i]);
+	if (consistent)
+		f->asking |= TG_FLOW_GUESS;
+	else if (w->local[p->key.service].probe)
+		f->asking |= TG_FLOW_PROBE;
 	measure(w, f, p, b->arrival[i]);
 }
 
@@ -133,6 +219,7 @@ static bool repick(struct tg_worker *w, struct tg_burst *b, unsigned int i, stru
 		tg_drop(b, i, TG_DROP_NO_SERVER);
 		return false;
 	}
+	/* of the old server nothing is left to count: its generation is another one */
 	memset(f->near, 0, sizeof(f->near));
 	memset(f->far, 0, sizeof(f->far));
 	put_on_server(w, f, server);
@@ -161,7 +248,11 @@ static void follow_flows(struct tg_worker *w, struct tg_burst *b)
 		if (!server_stands(w, f) && !repick(w, b, i, f))
 			continue;
 		b->server[i] = f->server;
+		if (unlikely((f->asking & TG_FLOW_GUESS) != 0))
+			name_alternatives(w, b, i);
 		measure(w, f, &b->pkt[i], b->arrival[i]);
+		if (unlikely((b->pkt[i].tcp_flags & (TG_TCP_FIN | TG_TCP_RST)) != 0))
+			end_exchange(w, f, &b->pkt[i]);
 	}
 }
 
@@ -175,24 +266,35 @@ static void pass_by_neighbours(struct tg_burst *b)
 
 static void from_flow_on(struct tg_worker *w, struct tg_burst *b)
 {
+	if (unlikely(w->snapshot->early))
+		tg_gate_early(w->snapshot->limit, &w->stats.gate, b);
+	tg_burst_no_alternatives(b);
 	tg_flow_lookup(w->flows, b);
+	tg_lap(w, TG_STAGE_FLOW, b->n);
 	follow_flows(w, b);
+	tg_lap(w, TG_STAGE_FOLLOW, b->n);
 	if (w->mode == TG_MODE_INLINE)
 		tg_encap_burst(w->snapshot->route, b, &w->outer_id);
+	tg_lap(w, TG_STAGE_ENCAP, b->n);
 }
 
 void tg_pipeline_run(struct tg_worker *w, struct tg_burst *b)
 {
 	tg_parse_burst(b);
+	tg_lap(w, TG_STAGE_PARSE, b->n);
 	if (w->mode == TG_MODE_INLINE) {
 		tg_entrance(w, b);
+		tg_lap(w, TG_STAGE_ENTRANCE, b->n);
 		tg_neigh_input(w->neigh, w->snapshot->local, &w->clock, &w->ping, b);
 	} else {
 		pass_by_neighbours(b);
 	}
+	tg_lap(w, TG_STAGE_NEIGH, b->n);
 	tg_service_match(w->snapshot->services, b);
+	tg_lap(w, TG_STAGE_SERVICE, b->n);
 	if (w->n_workers > 1)
 		tg_owner_hand_over(w, b);
+	tg_lap(w, TG_STAGE_OWNER, b->n);
 	from_flow_on(w, b);
 }
 
@@ -207,6 +309,7 @@ void tg_pipeline_departed(struct tg_worker *w, struct tg_flow *f, const struct t
 			  uint16_t server, uint32_t bytes, uint64_t arrival, uint64_t departure)
 {
 	struct tg_server_stats *st = tg_snapshot_stats(w->snapshot, server, w->index);
+	uint64_t since;
 
 	st->packets++;
 	st->bytes += bytes;
@@ -215,8 +318,11 @@ void tg_pipeline_departed(struct tg_worker *w, struct tg_flow *f, const struct t
 		return;
 	if (p->flags & TG_PKT_TLS)
 		f->tls = 1;
-	tg_pirate_depart(&w->snapshot->pirate[p->key.service], f->estimator, f->near, f->far, p,
-			 arrival, departure);
+	tg_pirate_depart(&w->snapshot->pirate[p->key.service], &st->pirate, f->estimator, f->near,
+			 f->far, p, arrival, departure);
+	if ((f->asking & TG_FLOW_WAITS) == 0 &&
+	    tg_pirate_open(f->estimator, f->near, f->far, &since))
+		request_opened(w, f, st);
 }
 
 void tg_pipeline_finish(struct tg_worker *w, struct tg_burst *b)
@@ -237,16 +343,39 @@ static void flow_gone(void *ctx, struct tg_flow *f)
 
 	if (!server_stands(w, f))
 		return;
-	if (tg_pirate_finish(&w->snapshot->pirate[f->key.service], f->estimator, f->near, f->far,
-			     &s))
+	if (tg_pirate_finish(&w->snapshot->pirate[f->key.service],
+			     &tg_snapshot_stats(w->snapshot, f->server, w->index)->pirate,
+			     f->estimator, f->near, f->far, &s))
 		count_sample(w, f, &s);
-	if (w->own[f->server] > 0)
-		w->own[f->server]--;
+	leave_server(w, f);
+}
+
+/* The sweep passes: how old is what it waits for? */
+static void flow_stays(void *ctx, struct tg_flow *f)
+{
+	struct tg_worker *w = ctx;
+	uint64_t since, ms;
+	struct tg_ages *a;
+
+	if ((f->asking & TG_FLOW_WAITS) == 0 || !server_stands(w, f) ||
+	    !tg_pirate_open(f->estimator, f->near, f->far, &since))
+		return;
+	a = &tg_snapshot_stats(w->snapshot, f->server, w->index)->age[w->age_round & 1];
+	if (a->round != w->age_round)
+		*a = (struct tg_ages){.round = w->age_round};
+	ms = w->age_now > since ? tg_ticks_to_ns(&w->clock, w->age_now - since) / 1000000 : 0;
+	a->n[ms == 0 ? 0 : RTE_MIN(64 - __builtin_clzll(ms), TG_AGE_BINS - 1)]++;
 }
 
 void tg_pipeline_age(struct tg_worker *w, uint64_t now, unsigned int buckets)
 {
-	tg_flow_sweep(w->flows, now, buckets, flow_gone, w);
+	w->age_now = now;
+	tg_flow_sweep(w->flows, now, buckets, flow_gone, flow_stays, w);
+	w->age_swept += buckets;
+	if (w->age_swept >= tg_flow_buckets(w->flows)) {
+		w->age_swept = 0;
+		__atomic_store_n(&w->age_round, w->age_round + 1, __ATOMIC_RELEASE);
+	}
 }
 
 void tg_pipeline_end(struct tg_worker *w)

@@ -82,7 +82,7 @@ static int choose_way(const struct tg_config *c, const struct tg_config_service 
 			service->name, server->name, text);
 		return -EINVAL;
 	}
-	if (way->source == NULL && (service->forward == TG_FORWARD_IPIP || !server->has_mac)) {
+	if (way->source == NULL && (service->forward != TG_FORWARD_L2 || !server->has_mac)) {
 		snprintf(err, err_len,
 			 "service \"%s\": port \"%s\" has no address of the family of server \"%s\" (%s); add one to "
 			 "its addresses",

@@ -74,7 +74,8 @@ static int make_table(struct tg_snapshot *s, const uint16_t *service_id, char *e
 	return r;
 }
 
-/* New flows go to servers that are up and have a weight. */
+/* New flows go to servers that are up and have a weight; the others keep their place in the
+ * consistent hash, so that nobody else's flows move when one comes back. */
 static int make_group(struct tg_snapshot *s, const struct tg_config_service *v, uint16_t service,
 		      const uint16_t *server_id)
 {
@@ -87,11 +88,9 @@ static int make_group(struct tg_snapshot *s, const struct tg_config_service *v, 
 	for (unsigned int j = 0; j < v->n_servers; j++) {
 		const struct tg_config_server *e = &v->servers[j];
 
-		if (e->state != TG_SERVER_UP || e->weight == 0)
-			continue;
 		servers[n++] = (struct tg_select_server){
 			.id = server_id[j],
-			.weight = e->weight,
+			.weight = e->state == TG_SERVER_UP ? e->weight : 0,
 			.delay_us = e->delay_us,
 			.name_hash = tg_select_name_hash(e->name, &e->address),
 		};
@@ -119,6 +118,7 @@ static int compile(struct tg_snapshot *s, const struct tg_snapshot_env *env,
 		s->service[id] = v;
 		s->pirate[id] = tg_pirate_compile(&v->pirate, &env->clock);
 		s->limit[id] = tg_gate_compile(&v->gate, &env->clock);
+		s->early |= s->limit[id].early != UINT64_MAX;
 		r = make_group(s, v, id, &server_id[k]);
 		if (r != 0)
 			return r;

@@ -28,6 +28,7 @@ struct tg_snapshot {
 	struct tg_select_group **group;
 	struct tg_pirate_config *pirate;
 	struct tg_gate_limit *limit;
+	bool early; /* some service wants late packets dropped before the decision */
 	const struct tg_config_service **service; /* NULL: id not in use */
 	/* by server id, 0..n_servers-1 */
 	unsigned int n_servers;

@@ -14,6 +14,17 @@
 #include "tg_hist.h"
 #include "tg_pirate.h"
 
+/*
+ * Ages of requests that are certainly at the server, as the sweep over the flow table finds them
+ * (each about once a second): 0: below 1 ms; k: below 2^k ms; the last: all above.
+ */
+#define TG_AGE_BINS 16
+
+struct tg_ages {
+	uint32_t round; /* of the sweep that counted them; 0: none */
+	uint32_t n[TG_AGE_BINS];
+};
+
 /* One server as seen by one worker. */
 struct tg_server_stats {
 	uint64_t flows;   /* flows placed on it */
@@ -23,6 +34,16 @@ struct tg_server_stats {
 	uint64_t setup;         /* first exchanges of TLS connections: not in the histograms */
 	struct tg_hist latency; /* L */
 	struct tg_hist server;  /* S */
+	struct tg_pirate_server pirate;
+	/* what choosing a server needs */
+	uint64_t requests;  /* exchanges that opened */
+	uint64_t seen;      /* those whose answer, or end, has shown */
+	uint64_t seen_ns;   /* sum over them: request's departure to when it showed */
+	uint64_t crowd_256; /* sum over them: requests there a worker of the server, times 256, as
+			       control told it then, at least 256 */
+	uint32_t waiting;   /* requests certainly there now */
+	uint32_t fresh;     /* connections that have asked nothing yet */
+	struct tg_ages age[2]; /* of the round that is running and the one before, by round & 1 */
 } __attribute__((aligned(64)));
 
 struct tg_worker_stats {
@@ -37,6 +58,12 @@ struct tg_worker_stats {
 	uint64_t dropped[TG_DROP_REASON_COUNT];
 	struct tg_gate_stats gate;
 } __attribute__((aligned(64)));
+
+/* A level that goes up and down. Its writer alone calls this. */
+static inline void tg_stat_set32(uint32_t *p, uint32_t value)
+{
+	__atomic_store_n(p, value, __ATOMIC_RELAXED);
+}
 
 static inline uint64_t tg_stat_read(const uint64_t *p)
 {

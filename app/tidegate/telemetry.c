@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "explain.h"
+#include "load.h"
 #include "tg_telemetry.h"
 #include "totals.h"
 
@@ -62,6 +63,15 @@ static void histogram(struct rte_tel_data *d, const char *what, const struct tg_
 			    points[i].name);
 }
 
+static uint64_t late_packets(const struct tg_gateway *g, uint32_t service)
+{
+	uint64_t n = 0;
+
+	for (unsigned int w = 0; w < g->n_workers; w++)
+		n += tg_stat_read(&g->worker[w]->stats.gate.late_service[service]);
+	return n;
+}
+
 static int services(struct query *q)
 {
 	const struct tg_snapshot *s = q->g->snapshot;
@@ -74,6 +84,7 @@ static int services(struct query *q)
 		tg_tel_u64f(q->d, s->service[i]->n_servers, "service_%u_servers", i);
 		tg_tel_u64f(q->d, tg_select_count(s->group[i]), "service_%u_servers_taking_flows",
 			    i);
+		tg_tel_u64f(q->d, late_packets(q->g, i), "service_%u_late_packets", i);
 		shown++;
 	}
 	tg_tel_u64(q->d, "next", i < s->n_services ? i : 0);
@@ -105,9 +116,48 @@ static int servers(struct query *q)
 		tg_tel_u64f(q->d, e->packets, "server_%u_packets", e->id);
 		tg_tel_u64f(q->d, e->bytes, "server_%u_bytes", e->id);
 		tg_tel_u64f(q->d, e->latency.count, "server_%u_exchanges", e->id);
-		tg_tel_u64f(q->d, q->g->cost_ns[e->id], "server_%u_cost_ns", e->id);
+		tg_tel_u64f(q->d, q->g->costs->cost_ns[e->id], "server_%u_cost_ns", e->id);
 	}
 	tg_tel_u64(q->d, "next", 0);
+	return 0;
+}
+
+static uint64_t whole(double x)
+{
+	return x > 0 ? (uint64_t)(x + 0.5) : 0;
+}
+
+/* One server as control sees it now, and the last 5 to 10 s of it. */
+static int load(struct query *q, const struct tg_totals_server *e)
+{
+	const struct tg_load_view *v = tg_load_of(q->g->load, e->id);
+	struct tg_hist *window = calloc(2, sizeof(*window));
+	uint32_t age[TG_AGE_BINS];
+
+	if (v == NULL || window == NULL) {
+		free(window);
+		return v == NULL ? 0 : -ENOMEM;
+	}
+	tg_load_window(q->g->load, e->id, &e->latency, &e->server, &window[0], &window[1]);
+	tg_tel_u64(q->d, "window_exchanges", window[0].count);
+	histogram(q->d, "window_latency", &window[0]);
+	histogram(q->d, "window_server", &window[1]);
+	free(window);
+	tg_tel_u64(q->d, "waiting", v->waiting);
+	tg_tel_u64(q->d, "fresh_connections", v->fresh);
+	tg_tel_u64(q->d, "overdue", v->overdue);
+	tg_tel_u64(q->d, "in_system_milli", whole(v->in_system * 1000));
+	tg_tel_u64(q->d, "requests_milli_per_s", whole(v->lambda_hz * 1000));
+	tg_tel_u64(q->d, "service_ns", whole(v->service_ns));
+	tg_tel_u64(q->d, "path_ns", whole(v->path_ns));
+	tg_tel_u64(q->d, "ca2_milli", whole(v->ca2 * 1000));
+	tg_tel_u64(q->d, "cs2_milli", whole(v->cs2 * 1000));
+	tg_tel_u64(q->d, "predicted_ns", whole(v->predicted.completion_ns));
+	tg_tel_u64(q->d, "prediction_error_milli", whole(v->mape * 1000));
+	tg_tel_u64(q->d, "prediction_windows", v->mape_windows);
+	tg_load_ages(q->g, e->id, age);
+	for (unsigned int k = 0; k < TG_AGE_BINS; k++)
+		tg_tel_u64f(q->d, age[k], "age_%u", k);
 	return 0;
 }
 
@@ -116,7 +166,7 @@ static int latency(struct query *q)
 	uint16_t service = service_of(q, 0);
 	const struct tg_totals_server *only = NULL;
 	struct tg_hist *l, *s;
-	uint64_t gap = 0, ack = 0;
+	uint64_t kind[TG_ESTIMATOR_COUNT] = {0};
 
 	if (service == TG_NO_SERVICE)
 		return -EINVAL;
@@ -137,16 +187,17 @@ static int latency(struct query *q)
 			continue;
 		tg_hist_add(l, &e->latency);
 		tg_hist_add(s, &e->server);
-		gap += e->exchanges[TG_ESTIMATOR_GAP];
-		ack += e->exchanges[TG_ESTIMATOR_ACK];
+		for (unsigned int k = 0; k < TG_ESTIMATOR_COUNT; k++)
+			kind[k] += e->exchanges[k];
 	}
-	tg_tel_u64(q->d, "exchanges_gap", gap);
-	tg_tel_u64(q->d, "exchanges_ack", ack);
+	tg_tel_u64(q->d, "exchanges_gap", kind[TG_ESTIMATOR_GAP]);
+	tg_tel_u64(q->d, "exchanges_ack", kind[TG_ESTIMATOR_ACK]);
+	tg_tel_u64(q->d, "exchanges_echo", kind[TG_ESTIMATOR_ECHO]);
 	histogram(q->d, "latency", l);
 	tg_tel_u64(q->d, "server_exchanges", s->count);
 	histogram(q->d, "server", s);
 	free(l);
-	return 0;
+	return only != NULL ? load(q, only) : 0;
 }
 
 static int flow(struct query *q)
@@ -198,6 +249,7 @@ static int drops(struct query *q)
 
 static int gate(struct query *q)
 {
+	static const char *const place[TG_GATE_PLACES] = {"ring", "stages", "driver", "wire"};
 	const struct tg_gate_stats *s = &q->totals.all.gate;
 
 	tg_tel_u64(q->d, "checked", s->checked);
@@ -205,7 +257,12 @@ static int gate(struct query *q)
 	tg_tel_u64(q->d, "late_dropped", s->late_dropped);
 	tg_tel_u64(q->d, "late_uncertain", s->late_uncertain);
 	tg_tel_u64(q->d, "max_sojourn_ns", s->max_sojourn_ns);
+	tg_tel_u64(q->d, "late_early", s->late_early);
+	for (unsigned int i = 0; i < TG_GATE_PLACES; i++)
+		tg_tel_u64f(q->d, s->late_at[i], "late_at_%s", place[i]);
 	histogram(q->d, "sojourn", &s->sojourn);
+	tg_tel_u64(q->d, "sojourn_p99_999_ns", tg_hist_percentile_ns(&s->sojourn, 99.999));
+	histogram(q->d, "handing", &s->handing);
 	return 0;
 }
 
@@ -238,6 +295,31 @@ static int lcore(struct query *q)
 	return -EINVAL;
 }
 
+static int stages(struct query *q)
+{
+	uint32_t id = number(q, 0, UINT32_MAX);
+
+	for (unsigned int i = 0; i < q->g->n_workers; i++) {
+		const struct tg_worker *w = q->g->worker[i];
+
+		if (w->lcore != id)
+			continue;
+		for (unsigned int k = 0; k < TG_STAGE_COUNT; k++) {
+			const struct tg_stage_stats *st = &w->stage[k];
+			const char *name = tg_stage_name(k);
+
+			tg_tel_u64f(q->d, tg_stat_read(&st->calls), "%s_calls", name);
+			tg_tel_u64f(q->d, tg_stat_read(&st->packets), "%s_packets", name);
+			tg_tel_u64f(q->d, tg_stat_read(&st->ticks), "%s_cycles", name);
+			tg_tel_u64f(q->d, tg_hist_percentile_ns(&st->work, 50), "%s_p50_ns", name);
+			tg_tel_u64f(q->d, tg_hist_percentile_ns(&st->work, 99.9), "%s_p99_9_ns",
+				    name);
+		}
+		return 0;
+	}
+	return -EINVAL;
+}
+
 static int config(struct query *q)
 {
 	tg_tel_u64(q->d, "version", q->g->snapshot->version);
@@ -257,13 +339,18 @@ static const struct {
 	 "Services by id. Parameter: id to start from (`next` of the page before)", services},
 	{"/tidegate/servers",
 	 "Servers of a service. Parameters: service name or id[, how many to skip]", servers},
-	{"/tidegate/latency", "Latency (L) and server time (S). Parameters: service[, server name]",
+	{"/tidegate/latency",
+	 "Latency (L) and server time (S); of one server also its last 5-10 s, load and prediction. "
+	 "Parameters: service[, server name]",
 	 latency},
 	{"/tidegate/flow", "One flow. Parameters: protocol,source,port,destination,port", flow},
 	{"/tidegate/flows", "Flow tables. No parameters", flows},
 	{"/tidegate/drops", "Dropped packets by reason. No parameters", drops},
 	{"/tidegate/gate", "The time gate. No parameters", gate},
 	{"/tidegate/lcore", "One worker. Parameter: lcore id", lcore},
+	{"/tidegate/stages",
+	 "One burst in 64, stage by stage: calls, packets, cycles, time of a burst. Parameter: lcore id",
+	 stages},
 	{"/tidegate/config", "The configuration in force. No parameters", config},
 };
 

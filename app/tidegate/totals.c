@@ -12,9 +12,13 @@ static void add_gate(struct tg_gate_stats *all, const struct tg_gate_stats *g)
 	all->late += tg_stat_read(&g->late);
 	all->late_dropped += tg_stat_read(&g->late_dropped);
 	all->late_uncertain += tg_stat_read(&g->late_uncertain);
+	all->late_early += tg_stat_read(&g->late_early);
+	for (unsigned int i = 0; i < TG_GATE_PLACES; i++)
+		all->late_at[i] += tg_stat_read(&g->late_at[i]);
 	if (max > all->max_sojourn_ns)
 		all->max_sojourn_ns = max;
 	tg_hist_add(&all->sojourn, &g->sojourn);
+	tg_hist_add(&all->handing, &g->handing);
 }
 
 static void add_worker(struct tg_totals *t, const struct tg_worker *w)
@@ -47,43 +51,64 @@ static void add_server(struct tg_totals_server *out, const struct tg_server_stat
 	tg_hist_add(&out->server, &st->server);
 }
 
+struct row {
+	uint16_t id, service;
+	const struct tg_config_server *config;
+};
+
 /* By service, then as configured: ids of one service may be scattered after reloads. */
 static int by_service(const void *a, const void *b)
 {
-	const struct tg_totals_server *x = a, *y = b;
+	const struct row *x = a, *y = b;
 
 	if (x->service != y->service)
 		return x->service < y->service ? -1 : 1;
 	return x->config < y->config ? -1 : x->config > y->config;
 }
 
+/* The servers in use, in order. NULL without memory. */
+static struct row *rows(const struct tg_snapshot *s, unsigned int *n)
+{
+	struct row *row = calloc(s->n_servers + 1, sizeof(*row));
+
+	*n = 0;
+	for (unsigned int i = 0; row != NULL && i < s->n_servers; i++)
+		if (s->server[i] != NULL)
+			row[(*n)++] = (struct row){(uint16_t)i, s->service_of[i], s->server[i]};
+	if (row != NULL)
+		qsort(row, *n, sizeof(*row), by_service);
+	return row;
+}
+
 int tg_totals_collect(const struct tg_snapshot *s, struct tg_worker *const *workers, unsigned int n,
 		      struct tg_totals *out)
 {
+	struct row *row;
+
 	memset(out, 0, sizeof(*out));
 	out->snapshot = s;
-	out->server = calloc(s->n_servers + 1, sizeof(*out->server));
-	if (out->server == NULL)
+	row = rows(s, &out->n_servers);
+	out->server = row != NULL ? calloc(out->n_servers + 1, sizeof(*out->server)) : NULL;
+	if (out->server == NULL) {
+		free(row);
 		return -ENOMEM;
+	}
 	for (unsigned int w = 0; w < n; w++)
 		add_worker(out, workers[w]);
 	for (unsigned int r = 1; r < TG_DROP_REASON_COUNT; r++)
 		out->dropped += out->all.dropped[r];
-	for (unsigned int i = 0; i < s->n_servers; i++) {
-		struct tg_totals_server *e = &out->server[out->n_servers];
+	for (unsigned int k = 0; k < out->n_servers; k++) {
+		struct tg_totals_server *e = &out->server[k];
 
-		if (s->server[i] == NULL)
-			continue;
-		e->id = (uint16_t)i;
-		e->service = s->service_of[i];
-		e->config = s->server[i];
+		e->id = row[k].id;
+		e->service = row[k].service;
+		e->config = row[k].config;
 		for (unsigned int w = 0; w < n; w++) {
-			add_server(e, tg_snapshot_stats(s, i, w));
-			e->open += __atomic_load_n(&workers[w]->own[i], __ATOMIC_RELAXED);
+			add_server(e, tg_snapshot_stats(s, e->id, w));
+			e->open += __atomic_load_n(&workers[w]->own[e->id], __ATOMIC_RELAXED);
 		}
-		out->n_servers++;
 	}
-	qsort(out->server, out->n_servers, sizeof(*out->server), by_service);
+	free(row);
 	return 0;
 }
 

@@ -12,6 +12,17 @@
 #include "port/tx.h"
 #include "tg_mem.h"
 
+static void look_at(struct tg_select_view *v, struct tg_costs *c)
+{
+	v->cost_ns = c->cost_ns;
+	v->marginal_ns = c->marginal_ns;
+	v->median_ns = c->median_ns;
+	v->load_256 = c->load_256;
+	v->withheld_256 = c->withheld_256;
+	v->stale = c->stale;
+	v->tick = &c->tick;
+}
+
 int tg_worker_create(const struct tg_worker_env *env, unsigned int index, unsigned int n_workers,
 		     int socket, struct tg_worker **out)
 {
@@ -27,9 +38,13 @@ int tg_worker_create(const struct tg_worker_env *env, unsigned int index, unsign
 	w->clock = env->clock;
 	w->local = tg_mem_zalloc("select", TG_SERVICES_MAX * sizeof(*w->local), 64, socket);
 	w->own = tg_mem_zalloc("own flows", TG_SERVERS_MAX * sizeof(*w->own), 64, socket);
+	w->tally = tg_mem_zalloc("picks", TG_SERVERS_MAX * sizeof(*w->tally), 64, socket);
 	w->generation = tg_mem_zalloc("generations", TG_SERVERS_MAX * sizeof(*w->generation), 64,
 				      socket);
-	if (w->local == NULL || w->own == NULL || w->generation == NULL)
+	w->stats.gate.late_service = tg_mem_zalloc("late by service",
+						   TG_SERVICES_MAX * sizeof(uint64_t), 64, socket);
+	if (w->local == NULL || w->own == NULL || w->tally == NULL || w->generation == NULL ||
+	    w->stats.gate.late_service == NULL)
 		goto fail;
 	err = tg_flow_table_create(env->flow_table, &env->clock, env->flow_secret, socket,
 				   &w->flows);
@@ -38,9 +53,13 @@ int tg_worker_create(const struct tg_worker_env *env, unsigned int index, unsign
 	for (unsigned int s = 0; s < TG_SERVICES_MAX; s++)
 		tg_select_local_init(&w->local[s], index, n_workers,
 				     env->seed + (uint64_t)s * TG_WORKERS_MAX + index);
-	w->view.cost_ns = env->cost_ns;
+	w->costs = env->costs;
 	w->view.others = env->others;
 	w->view.own = w->own;
+	w->view.tally = w->tally;
+	if (env->costs != NULL)
+		look_at(&w->view, env->costs);
+	w->age_round = 1;
 	*out = w;
 	return 0;
 fail:
@@ -54,7 +73,9 @@ void tg_worker_free(struct tg_worker *w)
 		return;
 	if (w->flows != NULL)
 		tg_flow_table_free(w->flows);
+	tg_mem_free(w->stats.gate.late_service);
 	tg_mem_free(w->generation);
+	tg_mem_free(w->tally);
 	tg_mem_free(w->own);
 	tg_mem_free(w->local);
 	tg_mem_free(w);
@@ -90,7 +111,10 @@ static void run(struct tg_worker *w, bool handed)
 	if (unlikely(w->virtual_time != NULL))
 		w->virtual_time->spend(w->virtual_time, b->n);
 	tg_tx_burst(w, b);
+	tg_lap(w, TG_STAGE_TX, b->n);
 	tg_pipeline_finish(w, b);
+	tg_lap(w, TG_STAGE_FINISH, b->n);
+	w->lap = 0;
 }
 
 /* One poll of everything that packets come from; the number of packets. */
@@ -99,8 +123,15 @@ static unsigned int poll_all(struct tg_worker *w)
 	unsigned int got = 0;
 
 	for (unsigned int p = 0; p < w->n_ports; p++) {
-		if (!w->rx[p].active || tg_rx_poll(w, &w->rx[p], &w->burst) == 0)
+		if (!w->rx[p].active)
 			continue;
+		if (unlikely(++w->polls % TG_LAP_EVERY == 0))
+			w->lap = tg_worker_now(w) | 1;
+		if (tg_rx_poll(w, &w->rx[p], &w->burst) == 0) {
+			w->lap = 0;
+			continue;
+		}
+		tg_lap(w, TG_STAGE_RX, w->burst.n);
 		got += w->burst.n;
 		run(w, false);
 	}

@@ -14,7 +14,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "costs.h"
 #include "snapshot.h"
+#include "stages.h"
 #include "stats.h"
 #include "tg_burst.h"
 #include "tg_flow.h"
@@ -68,8 +70,10 @@ struct tg_worker {
 	unsigned int n_ports;
 	struct tg_select_local *local; /* by service id */
 	struct tg_select_view view;
-	uint32_t *own;        /* by server id: open flows through this worker */
-	uint16_t *generation; /* by server id: what own counts */
+	const struct tg_costs *costs;  /* NULL offline */
+	struct tg_select_tally *tally; /* by server id: picks of this tick */
+	uint32_t *own;                 /* by server id: open flows through this worker */
+	uint16_t *generation;          /* by server id: what own counts */
 	struct tg_ping_bucket ping;
 	uint16_t outer_id;
 	tg_sample_fn sample;
@@ -81,12 +85,18 @@ struct tg_worker {
 	struct tg_tx *tx;             /* one a port */
 	struct tg_sched sched;
 	struct tg_task ageing;
-	unsigned int aged; /* buckets swept in this round */
+	unsigned int aged;  /* buckets swept in this round */
+	uint64_t age_now;   /* of the step of the sweep that runs */
+	uint32_t age_round; /* sweeps over the whole table, from 1. Others read it */
+	unsigned int age_swept;
 	struct rte_rcu_qsbr *qsbr;
 	const struct tg_snapshot *const *published;
 	const bool *stop;
 	struct tg_flow_query *query; /* written by control, cleared by the worker */
 	struct tg_burst burst;
+	uint64_t lap; /* ticks: when the burst that is being timed left its last stage; 0: none is */
+	uint32_t polls; /* to time one in TG_LAP_EVERY */
+	struct tg_stage_stats stage[TG_STAGE_COUNT];
 	struct tg_worker_stats stats;
 } __attribute__((aligned(64)));
 
@@ -96,7 +106,7 @@ struct tg_worker_env {
 	struct tg_clock clock;
 	const struct tg_flow_params *flow_table;
 	const uint8_t *flow_secret; /* TG_FLOW_SECRET_SIZE */
-	const uint32_t *cost_ns;    /* by server id, TG_SERVERS_MAX */
+	struct tg_costs *costs;     /* NULL: nothing is known, as offline */
 	const uint32_t *others;     /* by server id, of this worker */
 	uint64_t seed;
 };
@@ -113,6 +123,13 @@ void tg_worker_use(struct tg_worker *w, const struct tg_snapshot *s);
 static inline uint64_t tg_worker_now(const struct tg_worker *w)
 {
 	return likely(w->virtual_time == NULL) ? rte_rdtsc() : w->virtual_time->now;
+}
+
+/* The burst leaves stage s, if it is one that is timed. */
+static inline void tg_lap(struct tg_worker *w, enum tg_stage s, unsigned int packets)
+{
+	if (unlikely(w->lap != 0))
+		tg_lap_end(w, s, packets);
 }
 
 /* One turn of the loop: every queue is polled once, what is due in the background is done. Returns

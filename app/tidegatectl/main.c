@@ -34,6 +34,7 @@ static const struct command commands[] = {
 	 "which server and why, or which drop"},
 	{"neighbour list", "", 0, 0, "next hops and their link addresses"},
 	{"port list", "", 0, 0, "ports and their counters"},
+	{"stage list", "", 0, 0, "calls, packets a call and cycles a packet of each stage"},
 	{"stats show", "", 0, 0, "the report: packets, latency, drops, gate"},
 	{"drop list", "", 0, 0, "dropped packets by reason"},
 	{"worker list", "", 0, 0, "workers and their counters"},

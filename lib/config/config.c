@@ -45,7 +45,7 @@ struct tg_config_service *tg_config_add_service(struct tg_config *c)
 		.protocol = TG_PROTOCOL_ANY,
 		.forward = TG_FORWARD_L2,
 		.policy = TG_POLICY_LATENCY,
-		.pirate = {.estimator = TG_ESTIMATOR_AUTO, .gap_rule = TG_GAP_MODE_SUM},
+		.pirate = {.estimator = TG_ESTIMATOR_AUTO, .gap_rule = TG_GAP_ENVELOPE},
 		.gate = {.sojourn_max_us = 0, .margin_us = 20, .action = TG_GATE_SHADOW},
 		.admission_wait_max_us = 10000,
 		.decrement_ttl = true,

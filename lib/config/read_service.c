@@ -27,7 +27,7 @@ static const char *estimator_name(unsigned int i)
 	static const char *const names[] = {
 		[TG_ESTIMATOR_AUTO] = "auto", [TG_ESTIMATOR_GAP] = "gap",
 		[TG_ESTIMATOR_ACK] = "ack",   [TG_ESTIMATOR_OFF] = "off",
-		[TG_ESTIMATOR_COUNT] = NULL,
+		[TG_ESTIMATOR_ECHO] = "echo", [TG_ESTIMATOR_COUNT] = NULL,
 	};
 
 	return names[i];
@@ -35,8 +35,10 @@ static const char *estimator_name(unsigned int i)
 
 static const char *gap_rule_name(unsigned int i)
 {
-	static const char *const names[] = {
-		[TG_GAP_MODE_SUM] = "mode-sum", [TG_GAP_TOP_MODE] = "top-mode", NULL};
+	static const char *const names[] = {[TG_GAP_ENVELOPE] = "envelope",
+					    [TG_GAP_MODE_SUM] = "mode-sum",
+					    [TG_GAP_TOP_MODE] = "top-mode",
+					    NULL};
 
 	return names[i];
 }
@@ -107,7 +109,7 @@ static const struct tg_config_key service_keys[] = {
 	 .read = tg_read_choice,
 	 AT(pirate.gap_rule),
 	 .choice = gap_rule_name,
-	 .standard = "mode-sum"},
+	 .standard = "envelope"},
 	{.name = "sojourn_max_us",
 	 .read = tg_read_uint,
 	 AT(gate.sojourn_max_us),
@@ -119,7 +121,7 @@ static const struct tg_config_key service_keys[] = {
 	 AT(gate.margin_us),
 	 .max = SOJOURN_MAX_US,
 	 .standard = "20"},
-	{KEY(gate_early, tg_read_bool), .standard = "false", .no_effect = true},
+	{.name = "gate_early", .read = tg_read_bool, AT(gate.early), .standard = "false"},
 	{UINT(admission_wait_max_us, 0, 1000000), .standard = "10000", .no_effect = true},
 	{KEY(decrement_ttl, tg_read_bool), .standard = "true"},
 	{KEY(answer_ping, tg_read_bool), .standard = "true"},

@@ -56,7 +56,6 @@ struct tg_config_service {
 	enum tg_policy policy;
 	struct tg_pirate_params pirate;
 	struct tg_gate_params gate;
-	bool gate_early;
 	uint32_t admission_wait_max_us;
 	bool decrement_ttl, answer_ping;
 	unsigned int n_servers;

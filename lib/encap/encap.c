@@ -1,100 +1,33 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "tg_encap.h"
 
-#include <netinet/in.h>
-
-#include <rte_byteorder.h>
 #include <rte_ether.h>
-#include <rte_ip.h>
 #include <rte_mbuf.h>
 
+#include "gue.h"
+
 #define TAG_LEN      sizeof(struct rte_vlan_hdr)
-#define V4_LEN       sizeof(struct rte_ipv4_hdr)
-#define V6_LEN       sizeof(struct rte_ipv6_hdr)
-#define OUTER_TTL    64
 #define VLAN_ID_MASK 0x0fff
 
-static const char *const names[] = {[TG_FORWARD_L2] = "l2", [TG_FORWARD_IPIP] = "ipip"};
+static const char *const names[] = {
+	[TG_FORWARD_L2] = "l2",
+	[TG_FORWARD_IPIP] = "ipip",
+	[TG_FORWARD_GUE] = "gue",
+};
 
 const char *tg_forward_name(enum tg_forward f)
 {
 	return (unsigned int)f < TG_FORWARD_COUNT ? names[f] : NULL;
 }
 
-static inline unsigned int overhead(const struct tg_route *r)
-{
-	if (r->forward != TG_FORWARD_IPIP)
-		return 0;
-	return tg_addr_is_v4(&r->remote) ? V4_LEN : V6_LEN;
-}
-
 unsigned int tg_encap_overhead(const struct tg_route *r)
 {
-	return overhead(r);
-}
+	bool v4 = tg_addr_is_v4(&r->remote);
+	unsigned int ip = v4 ? V4_LEN : V6_LEN;
 
-/* What the outer header takes over from the inner one. */
-struct inner {
-	uint8_t protocol; /* as the payload of an IP packet */
-	uint8_t tos;      /* DSCP and ECN */
-	bool df;
-};
-
-static inline struct inner inner_read(const void *ip, bool v6)
-{
-	const struct rte_ipv6_hdr *h6 = ip;
-	const struct rte_ipv4_hdr *h4 = ip;
-	struct inner in;
-
-	if (v6) {
-		in.protocol = IPPROTO_IPV6;
-		in.tos = (uint8_t)(rte_be_to_cpu_32(h6->vtc_flow) >> RTE_IPV6_HDR_TC_SHIFT);
-		in.df = true; /* IPv6 is never fragmented on its way */
-	} else {
-		in.protocol = IPPROTO_IPIP;
-		in.tos = h4->type_of_service;
-		in.df = (h4->fragment_offset & rte_cpu_to_be_16(RTE_IPV4_HDR_DF_FLAG)) != 0;
-	}
-	return in;
-}
-
-/* Written in words where the struct has ten fields: stores are what this costs. The checksum is
- * summed up from the same words (the order of bytes does not matter to it, RFC 1071 section 2). */
-static inline void outer_v4(struct rte_ipv4_hdr *h, const struct tg_route *r, struct inner in,
-			    uint16_t ip_len, uint16_t *outer_id)
-{
-	uint16_t fragment = in.df ? RTE_IPV4_HDR_DF_FLAG : 0, id = in.df ? 0 : (*outer_id)++;
-	uint64_t sum, head; /* version to fragment offset */
-	uint32_t src, dst;
-	uint16_t life; /* TTL and protocol */
-
-	head = rte_cpu_to_be_64((uint64_t)RTE_IPV4_VHL_DEF << 56 | (uint64_t)in.tos << 48 |
-				(uint64_t)(ip_len + V4_LEN) << 32 | (uint32_t)id << 16 | fragment);
-	life = rte_cpu_to_be_16((uint16_t)(OUTER_TTL << 8 | in.protocol));
-	memcpy(&src, &r->local.b[12], sizeof(src));
-	memcpy(&dst, &r->remote.b[12], sizeof(dst));
-	sum = (head & UINT32_MAX) + (head >> 32) + life + src + dst;
-	sum = (sum & 0xffff) + (sum >> 16 & 0xffff) + (sum >> 32);
-	sum = (sum & 0xffff) + (sum >> 16);
-	sum = (sum & 0xffff) + (sum >> 16);
-	memcpy(h, &head, sizeof(head));
-	memcpy(&h->time_to_live, &life, sizeof(life));
-	h->hdr_checksum = (uint16_t)~sum;
-	h->src_addr = src;
-	h->dst_addr = dst;
-}
-
-static inline void outer_v6(struct rte_ipv6_hdr *h, const struct tg_route *r, struct inner in,
-			    uint16_t ip_len)
-{
-	uint32_t tc = (uint32_t)in.tos << RTE_IPV6_HDR_TC_SHIFT;
-
-	h->vtc_flow = rte_cpu_to_be_32(UINT32_C(6) << 28 | tc);
-	h->payload_len = rte_cpu_to_be_16(ip_len);
-	h->proto = in.protocol;
-	h->hop_limits = OUTER_TTL;
-	memcpy(h->src_addr, r->local.b, sizeof(h->src_addr));
-	memcpy(h->dst_addr, r->remote.b, sizeof(h->dst_addr));
+	if (r->forward == TG_FORWARD_L2)
+		return 0;
+	return r->forward == TG_FORWARD_GUE ? ip + gue_len(TG_ALTERNATIVES, v4) : ip;
 }
 
 /* One less, and the checksum with it (RFC 1624, equation 3: ~(~HC + ~m + m') is HC + 0x0100 with
@@ -180,23 +113,43 @@ static __rte_always_inline void link_write(uint8_t *ip, unsigned int l2, const u
 	memcpy(ip - sizeof(type), &type, sizeof(type));
 }
 
-/* The frame gets outer bytes of IP header and, if tagged, the route's tag in place of its own. Both
- * are constants where this is called, so each of the six forms has only its own work. */
+/* The outer headers, between the link header and the inner packet at ip. */
+static __rte_always_inline void outer_write(uint8_t *ip, const struct tg_route *r,
+					    const struct tg_pkt *p, uint16_t *outer_id,
+					    unsigned int outer, const struct tg_gue *gue,
+					    unsigned int shim)
+{
+	struct inner in = inner_read(ip, (p->flags & TG_PKT_V6) != 0);
+	uint16_t len = (uint16_t)(p->ip_len + shim);
+	uint8_t protocol = gue != NULL ? IPPROTO_UDP : in.protocol;
+
+	if (outer == V4_LEN)
+		outer_v4((void *)(ip - shim - outer), r, in, protocol, len, outer_id);
+	else
+		outer_v6((void *)(ip - shim - outer), r, in, protocol, len);
+	if (gue != NULL)
+		gue_write(ip - shim, gue, outer == V4_LEN, in.protocol, p->ip_len);
+}
+
+/* The frame gets outer bytes of IP header, what gue adds to it, and, if tagged, the route's tag in
+ * place of its own. outer, tagged and whether gue is NULL are constants where this is called, so
+ * each of the forms has only its own work. */
 static __rte_always_inline enum tg_reason rewrite(const struct tg_route *r, struct rte_mbuf *m,
 						  const struct tg_pkt *p, uint64_t mac,
 						  uint16_t *outer_id, unsigned int outer,
-						  bool tagged)
+						  const struct tg_gue *gue, bool tagged)
 {
 	unsigned int l3_off = p->l3_off, l2 = tagged ? RTE_ETHER_HDR_LEN + TAG_LEN : l3_off;
+	unsigned int shim = gue != NULL ? gue_len(gue->n, outer == V4_LEN) : 0;
+	unsigned int front = outer + shim;
 	uint8_t *old = rte_pktmbuf_mtod(m, uint8_t *), *ip = old + l3_off;
-	bool v6 = (p->flags & TG_PKT_V6) != 0;
-	uint32_t end = l3_off + (uint32_t)p->ip_len, more = outer + l2 - l3_off;
+	uint32_t end = l3_off + (uint32_t)p->ip_len, more = front + l2 - l3_off;
 	uint16_t type;
 
-	if (p->ip_len + outer > r->mtu || l2 + outer > l3_off + m->data_off)
+	if (p->ip_len + front > r->mtu || l2 + front > l3_off + m->data_off)
 		return TG_DROP_TOO_BIG;
 	if (r->decrement_ttl)
-		ttl_decrement(ip, v6);
+		ttl_decrement(ip, (p->flags & TG_PKT_V6) != 0);
 	if (outer == 0 && !tagged) {
 		macs_write(old, r, mac);
 		return TG_DROP_NONE;
@@ -204,50 +157,76 @@ static __rte_always_inline enum tg_reason rewrite(const struct tg_route *r, stru
 	type = rte_cpu_to_be_16(outer == V4_LEN ? RTE_ETHER_TYPE_IPV4 : RTE_ETHER_TYPE_IPV6);
 	if (outer == 0)
 		memcpy(&type, ip - sizeof(type), sizeof(type));
-	/* First the link header, which reads the old one, then the outer one over that. */
-	link_write(ip - outer, l2, old, r, p, mac, type, tagged);
-	if (outer != 0 && m->pkt_len > end)
-		trim(m, end);
-	if (outer == V4_LEN)
-		outer_v4((void *)(ip - outer), r, inner_read(ip, v6), p->ip_len, outer_id);
-	else if (outer == V6_LEN)
-		outer_v6((void *)(ip - outer), r, inner_read(ip, v6), p->ip_len);
+	/* First the link header, which reads the old one, then the outer ones over that. */
+	link_write(ip - front, l2, old, r, p, mac, type, tagged);
+	if (outer != 0) {
+		if (m->pkt_len > end)
+			trim(m, end);
+		outer_write(ip, r, p, outer_id, outer, gue, shim);
+	}
 	m->data_off = (uint16_t)(m->data_off - more);
 	m->data_len = (uint16_t)(m->data_len + more);
 	m->pkt_len += more;
 	return TG_DROP_NONE;
 }
 
+static __rte_always_inline enum tg_reason either_tag(const struct tg_route *r, struct rte_mbuf *m,
+						     const struct tg_pkt *p, uint64_t mac,
+						     uint16_t *outer_id, unsigned int outer,
+						     const struct tg_gue *gue)
+{
+	return r->vlan == 0 ? rewrite(r, m, p, mac, outer_id, outer, gue, false)
+			    : rewrite(r, m, p, mac, outer_id, outer, gue, true);
+}
+
 static __rte_always_inline enum tg_reason encap(const struct tg_route *r, struct rte_mbuf *m,
-						const struct tg_pkt *p, uint16_t *outer_id)
+						const struct tg_pkt *p, const struct tg_gue *gue,
+						uint16_t *outer_id)
 {
 	uint64_t mac = r->mac != NULL ? __atomic_load_n(r->mac, __ATOMIC_RELAXED) : 0;
-	unsigned int outer = overhead(r);
+	bool v4;
 
 	if (!(mac & TG_MAC_VALID))
 		return TG_DROP_NO_ROUTE;
 	if (r->decrement_ttl && p->ttl <= 1)
 		return TG_DROP_TTL;
-	if (outer == 0)
-		return r->vlan == 0 ? rewrite(r, m, p, mac, outer_id, 0, false)
-				    : rewrite(r, m, p, mac, outer_id, 0, true);
-	if (outer == V4_LEN)
-		return r->vlan == 0 ? rewrite(r, m, p, mac, outer_id, V4_LEN, false)
-				    : rewrite(r, m, p, mac, outer_id, V4_LEN, true);
-	return r->vlan == 0 ? rewrite(r, m, p, mac, outer_id, V6_LEN, false)
-			    : rewrite(r, m, p, mac, outer_id, V6_LEN, true);
+	if (r->forward == TG_FORWARD_L2)
+		return either_tag(r, m, p, mac, outer_id, 0, NULL);
+	v4 = tg_addr_is_v4(&r->remote);
+	if (r->forward == TG_FORWARD_IPIP)
+		return v4 ? either_tag(r, m, p, mac, outer_id, V4_LEN, NULL)
+			  : either_tag(r, m, p, mac, outer_id, V6_LEN, NULL);
+	return v4 ? either_tag(r, m, p, mac, outer_id, V4_LEN, gue)
+		  : either_tag(r, m, p, mac, outer_id, V6_LEN, gue);
 }
 
 enum tg_reason tg_encap(const struct tg_route *r, struct rte_mbuf *m, const struct tg_pkt *p,
-			uint16_t *outer_id)
+			const struct tg_gue *gue, uint16_t *outer_id)
 {
-	return encap(r, m, p, outer_id);
+	return encap(r, m, p, gue, outer_id);
+}
+
+/* What the header of packet i carries beside it. An alternative of the other family has no place
+ * there. */
+static inline void gue_of(const struct tg_route *routes, const struct tg_route *r,
+			  const struct tg_burst *b, unsigned int i, struct tg_gue *g)
+{
+	g->hash = b->hash[i];
+	g->n = 0;
+	for (unsigned int k = 0; k < TG_ALTERNATIVES; k++) {
+		uint16_t id = b->alternative[i][k];
+
+		if (id != TG_NO_SERVER &&
+		    tg_addr_is_v4(&routes[id].remote) == tg_addr_is_v4(&r->remote))
+			g->next[g->n++] = &routes[id].remote;
+	}
 }
 
 void tg_encap_burst(const struct tg_route *routes, struct tg_burst *b, uint16_t *outer_id)
 {
 	/* in a register: a packet's does not wait for the store of the one before */
 	uint16_t id = *outer_id;
+	struct tg_gue gue = {.n = 0};
 
 	for (unsigned int i = 0; i < b->n; i++) {
 		const struct tg_route *r;
@@ -256,7 +235,9 @@ void tg_encap_burst(const struct tg_route *routes, struct tg_burst *b, uint16_t 
 		if (b->verdict[i] != TG_FORWARD)
 			continue;
 		r = &routes[b->server[i]];
-		why = encap(r, b->mbuf[i], &b->pkt[i], &id);
+		if (r->forward == TG_FORWARD_GUE)
+			gue_of(routes, r, b, i, &gue);
+		why = encap(r, b->mbuf[i], &b->pkt[i], &gue, &id);
 		if (why != TG_DROP_NONE)
 			tg_drop(b, i, why);
 		else

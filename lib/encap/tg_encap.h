@@ -3,7 +3,10 @@
  * The packet as its server must receive it. l2: destination MAC rewritten, addresses untouched
  * (direct server return); Ethernet padding stays. ipip: an outer IPv4 or IPv6 header in front
  * (RFC 2003, RFC 2473), any inner family; padding is cut off, because behind a longer IP packet it
- * would be none. VLAN tags: kept as they came, or exactly one of the route's, which takes over
+ * would be none. gue: the same with UDP and GUE (draft-ietf-intarea-gue-09, variant 0, port 6080)
+ * between the two, the UDP source port varied by flow so that the servers' NICs and the routers on
+ * the way spread load, the UDP checksum zero (RFC 6935); its private data may name alternatives,
+ * to which a server passes a packet of a connection that it does not know. VLAN tags: kept as they came, or exactly one of the route's, which takes over
  * the priority bits of the outermost one.
  *
  * IPv4 checksums are updated incrementally (RFC 1624); the outer header's is computed. Outer: TTL
@@ -22,9 +25,9 @@
 
 #include "tg_burst.h"
 
-enum tg_forward { TG_FORWARD_L2 = 0, TG_FORWARD_IPIP, TG_FORWARD_COUNT };
+enum tg_forward { TG_FORWARD_L2 = 0, TG_FORWARD_IPIP, TG_FORWARD_GUE, TG_FORWARD_COUNT };
 
-/* "l2", "ipip"; NULL outside. */
+/* "l2", "ipip", "gue"; NULL outside. */
 const char *tg_forward_name(enum tg_forward f);
 
 /* A link address word, as neigh keeps it: bits 0..47 the MAC (first byte lowest), bit 48 valid. */
@@ -42,8 +45,8 @@ static inline uint64_t tg_mac_word(const uint8_t mac[6])
 /* How to reach one server. */
 struct tg_route {
 	const uint64_t *mac;   /* next hop's link address word; NULL: the server has no route */
-	struct tg_addr local;  /* ipip: outer source, same family as remote */
-	struct tg_addr remote; /* ipip: outer destination, the server */
+	struct tg_addr local;  /* ipip, gue: outer source, same family as remote */
+	struct tg_addr remote; /* ipip, gue: outer destination, the server */
 	uint8_t src_mac[6];    /* of the outgoing port */
 	uint16_t out_port;     /* index */
 	uint16_t mtu;          /* of the outgoing port: longest IP packet */
@@ -52,20 +55,29 @@ struct tg_route {
 	bool decrement_ttl;
 };
 
-/* Bytes that the route puts in front of the inner IP packet: 0, 20 or 40. */
+/* What a GUE header carries beside the packet. */
+struct tg_gue {
+	uint64_t hash;  /* of the flow; its lowest 14 bits choose the UDP source port */
+	unsigned int n; /* alternatives, 0..TG_ALTERNATIVES */
+	const struct tg_addr *next[TG_ALTERNATIVES]; /* in order; of the route's family */
+};
+
+/* The most bytes that the route puts in front of the inner IP packet: l2 0; ipip 20 or 40; gue,
+ * with all alternatives, 44 or 88 (32 or 52 without). */
 unsigned int tg_encap_overhead(const struct tg_route *r);
 
 /* One packet; p is its parsed header (tg_parse found no fault). Rewrites the mbuf in place. The
  * bytes up to the end of the IP header must lie in the first buffer; the rest may be in others, or
- * missing when a capture was cut. TG_DROP_NONE, or TG_DROP_TTL, _NO_ROUTE, _TOO_BIG (above the
- * MTU, or no headroom for the outer header: at most 44 bytes, where RTE_PKTMBUF_HEADROOM is 128).
- * Nothing is changed on a drop. */
+ * missing when a capture was cut. gue is read for routes of that kind only, where it must be given.
+ * TG_DROP_NONE, or TG_DROP_TTL, _NO_ROUTE, _TOO_BIG (above the MTU, or no headroom for the outer
+ * headers: at most 92 bytes, where RTE_PKTMBUF_HEADROOM is 128). Nothing is changed on a drop. */
 enum tg_reason tg_encap(const struct tg_route *r, struct rte_mbuf *m, const struct tg_pkt *p,
-			uint16_t *outer_id);
+			const struct tg_gue *gue, uint16_t *outer_id);
 
 /* The burst: packets on their way, server[i] -> routes[server[i]]; drops what tg_encap refuses,
- * fills out_port of the others. *outer_id is this worker's counter for outer IPv4
- * identification: start workers apart. */
+ * fills out_port of the others. gue routes read hash[i] and alternative[i][]; an alternative whose
+ * address is of the other family than the server's is left out. *outer_id is this worker's counter
+ * for outer IPv4 identification: start workers apart. */
 void tg_encap_burst(const struct tg_route *routes, struct tg_burst *b, uint16_t *outer_id);
 
 #endif

@@ -358,7 +358,8 @@ static void prefetch_bucket(const struct tg_flow_table *t, uint64_t bucket)
 }
 
 unsigned int tg_flow_sweep(struct tg_flow_table *t, uint64_t now, unsigned int buckets,
-			   void (*gone)(void *ctx, struct tg_flow *f), void *ctx)
+			   void (*gone)(void *ctx, struct tg_flow *f),
+			   void (*stays)(void *ctx, struct tg_flow *f), void *ctx)
 {
 	unsigned int removed = 0;
 
@@ -371,8 +372,11 @@ unsigned int tg_flow_sweep(struct tg_flow_table *t, uint64_t now, unsigned int b
 			struct tg_flow *f = &t->entries[bucket * TG_FLOW_BUCKET +
 							(unsigned int)__builtin_ctz(u)];
 
-			if (!is_idle(t, f, now))
+			if (!is_idle(t, f, now)) {
+				if (stays != NULL)
+					stays(ctx, f);
 				continue;
+			}
 			if (gone != NULL)
 				gone(ctx, f);
 			release(t, f);

@@ -48,6 +48,12 @@ enum tg_flow_state {
 	TG_FLOW_SHUT, /* TCP: FIN or RST seen from the client */
 };
 
+/* tg_flow.asking */
+#define TG_FLOW_ASKED 1 /* has sent its first request */
+#define TG_FLOW_WAITS 2 /* a request of it is certainly at the server */
+#define TG_FLOW_PROBE 4 /* it was placed to learn how its server does */
+#define TG_FLOW_GUESS 8 /* it began elsewhere: its server is the consistent hash's guess */
+
 struct tg_flow {
 	/* first line: every packet */
 	struct tg_key key;
@@ -56,7 +62,8 @@ struct tg_flow {
 	uint16_t server_generation; /* of that id when it was picked */
 	uint8_t state;              /* enum tg_flow_state. Written by flow */
 	uint8_t estimator;          /* private to the estimator */
-	uint16_t tls; /* 1: a payload began like a TLS handshake. Written by the pipeline */
+	uint8_t tls;    /* 1: a payload began like a TLS handshake. Written by the pipeline */
+	uint8_t asking; /* TG_FLOW_ASKED, _WAITS, _PROBE, _GUESS. Written by the pipeline */
 	_Alignas(8) uint8_t near[24]; /* private to the estimator */
 	/* second line */
 	uint8_t far[64]; /* private to the estimator */
@@ -108,11 +115,13 @@ void tg_flow_remove(struct tg_flow_table *t, struct tg_flow *f);
 
 /*
  * Ageing: looks at the next `buckets` buckets (where the last sweep stopped) and removes idle
- * entries; gone(ctx, f) is called for each before its slot is free. Returns the number removed.
+ * entries; gone(ctx, f) is called for each before its slot is free, stays(ctx, f) for the others;
+ * either may be NULL. Returns the number removed.
  * Call it steadily: the caller bounds the time in a row. Time may jump by years.
  */
 unsigned int tg_flow_sweep(struct tg_flow_table *t, uint64_t now, unsigned int buckets,
-			   void (*gone)(void *ctx, struct tg_flow *f), void *ctx);
+			   void (*gone)(void *ctx, struct tg_flow *f),
+			   void (*stays)(void *ctx, struct tg_flow *f), void *ctx);
 
 /* Entries in order of place, for snapshots on the owning thread: *cursor starts at 0; NULL at the end. */
 struct tg_flow *tg_flow_next(struct tg_flow_table *t, uint64_t *cursor);

@@ -30,23 +30,38 @@ struct tg_gate_params {
 	uint32_t sojourn_max_us; /* T; 0: off */
 	uint32_t margin_us;      /* taken off T before comparing, < T */
 	enum tg_gate_action action;
+	bool early; /* where late packets are dropped: also before the decision (tg_gate_early) */
 };
 
 /* The same in ticks. */
 struct tg_gate_limit {
-	uint64_t cut;  /* T - margin; UINT64_MAX when off */
-	uint64_t drop; /* above this a packet is dropped: cut, or UINT64_MAX in shadow */
-	uint64_t max;  /* T; UINT64_MAX when off */
+	uint64_t cut;   /* T - margin; UINT64_MAX when off */
+	uint64_t drop;  /* above this a packet is dropped: cut, or UINT64_MAX in shadow */
+	uint64_t max;   /* T; UINT64_MAX when off */
+	uint64_t early; /* drop, or UINT64_MAX where no early check is wanted */
 	uint8_t action;
+};
+
+/* Where most of a late packet's time went. */
+enum tg_gate_place {
+	TG_GATE_RING,   /* before it was received: the receive ring, or a stopped thread */
+	TG_GATE_STAGES, /* between its poll and its first read at the gate */
+	TG_GATE_DRIVER, /* waiting for a driver that took no more */
+	TG_GATE_WIRE, /* in time here, but what lies in the transmit ring before it takes too long */
+	TG_GATE_PLACES
 };
 
 struct tg_gate_stats {
 	uint64_t checked; /* packets that came to the gate, again for each retry */
 	uint64_t late;    /* above T - margin at the read: dropped, or sent in shadow */
 	uint64_t late_dropped;
-	uint64_t late_uncertain; /* handed over in time, above T at the read after tx */
-	uint64_t max_sojourn_ns; /* of packets handed to the driver, at the gate's read */
-	struct tg_hist sojourn;  /* of packets handed to the driver */
+	uint64_t late_uncertain;          /* handed over in time, above T at the read after tx */
+	uint64_t late_early;              /* dropped before the decision; not among the others */
+	uint64_t late_at[TG_GATE_PLACES]; /* the late ones, by where their time went */
+	uint64_t max_sojourn_ns;          /* of packets handed to the driver, at the gate's read */
+	struct tg_hist sojourn;           /* of packets handed to the driver */
+	struct tg_hist handing; /* from the gate's read to the driver's return, a packet each */
+	uint64_t *late_service; /* late ones by service id; NULL: not wanted. The owner's memory */
 };
 
 /* A margin of T or more leaves a cut of 0. */
@@ -70,6 +85,9 @@ static inline bool tg_gate_late(const struct tg_gate_limit *l, uint64_t arrival,
 struct tg_gate_item {
 	struct rte_mbuf *mbuf;
 	uint64_t arrival; /* ticks */
+	uint64_t polled;  /* ticks: when the poll that found it had returned */
+	uint64_t gated; /* ticks: its first read at the gate, if the driver refused it then; else 0 */
+	uint32_t bytes; /* of the frame; read only where the wire's rate is known */
 	uint16_t service;
 };
 
@@ -81,6 +99,42 @@ struct tg_gate_item {
 uint16_t tg_gate_check(const struct tg_gate_limit *limits, struct tg_gate_stats *stats,
 		       const struct tg_gate_item *items, uint16_t n, uint64_t now, uint16_t *pass,
 		       uint16_t *late);
+
+/*
+ * The predictive gate: the wire behind a transmit ring whose line rate is known. What was accepted
+ * so far has left at `free`; a packet goes only if its own last bit leaves within T - margin:
+ * (free or now, whichever is later) + its own time on the wire - arrival <= T - margin. Where several
+ * lcores share a port each has its share of the rate, which is cautious.
+ *
+ * Thread-safety: the lcore that owns the transmit queue.
+ */
+#define TG_GATE_WIRE_OVERHEAD 24 /* Ethernet: preamble 8, frame check 4, gap 12 */
+
+struct tg_gate_wire {
+	uint64_t byte; /* ticks that a byte takes, times 2^20; 0: the rate is not known */
+	uint64_t free; /* ticks */
+};
+
+/* rate_mbps 0: not known. sharers: lcores that send by this port, >= 1. */
+void tg_gate_wire_init(struct tg_gate_wire *wire, uint32_t rate_mbps, unsigned int sharers,
+		       const struct tg_clock *clock);
+
+/* As tg_gate_check, with what the wire adds. Late by the wire alone counts as TG_GATE_WIRE. */
+uint16_t tg_gate_check_wire(const struct tg_gate_limit *limits, struct tg_gate_stats *stats,
+			    const struct tg_gate_wire *wire, const struct tg_gate_item *items,
+			    uint16_t n, uint64_t now, uint16_t *pass, uint16_t *late);
+
+/* The driver accepted items[pass[0..n_sent)] at `now`: they are on their way to the wire. */
+void tg_gate_wire_sent(struct tg_gate_wire *wire, const struct tg_gate_item *items,
+		       const uint16_t *pass, uint16_t n_sent, uint64_t now);
+
+/*
+ * Before the decision, at b->now: drops (TG_DROP_LATE) what is late already and whose service wants
+ * that. It saves the work on packets that could not leave anyway; it proves nothing about the rest,
+ * and never replaces the gate.
+ */
+void tg_gate_early(const struct tg_gate_limit *limits, struct tg_gate_stats *stats,
+		   struct tg_burst *b);
 
 /* After tx, at the second read `after`: the driver accepted items[pass[0..n_sent)]; `gate` is what
  * tg_gate_check was told. Records sojourn, max and late_uncertain. */

@@ -11,10 +11,12 @@
 #define TG_BURST_H
 
 #include <stdint.h>
+#include <string.h>
 
 #include "tg_packet.h"
 
-#define TG_BURST_MAX 32
+#define TG_BURST_MAX    32
+#define TG_ALTERNATIVES 2 /* further servers that a packet may name */
 
 struct rte_mbuf;
 struct tg_flow;
@@ -75,17 +77,28 @@ struct tg_burst {
 	uint64_t hash[TG_BURST_MAX];        /* flow: keyed hash of pkt[i].key */
 	struct tg_flow *flow[TG_BURST_MAX]; /* flow: the entry, or NULL for a miss */
 	uint16_t server[TG_BURST_MAX];      /* select: server id, TG_NO_SERVER before */
-	uint16_t out_port[TG_BURST_MAX];    /* encap: index of the port it leaves by */
-	uint8_t verdict[TG_BURST_MAX];      /* enum tg_verdict */
-	uint8_t reason[TG_BURST_MAX];       /* enum tg_reason */
+	/* select, for gue: servers to try in that order when server[i] does not know the packet's
+	 * connection; ids, each once and none of them server[i], TG_NO_SERVER: none */
+	uint16_t alternative[TG_BURST_MAX][TG_ALTERNATIVES];
+	uint16_t out_port[TG_BURST_MAX]; /* encap: index of the port it leaves by */
+	uint8_t verdict[TG_BURST_MAX];   /* enum tg_verdict */
+	uint8_t reason[TG_BURST_MAX];    /* enum tg_reason */
 	uint32_t wire_len[TG_BURST_MAX]; /* length on the wire; the mbuf's unless a capture was cut */
 	struct tg_pkt pkt[TG_BURST_MAX];
 };
+
+_Static_assert(TG_NO_SERVER == 0xffff, "what tg_burst_no_alternatives fills in");
 
 static inline void tg_drop(struct tg_burst *b, unsigned int i, enum tg_reason why)
 {
 	b->verdict[i] = TG_DROP;
 	b->reason[i] = (uint8_t)why;
+}
+
+/* No packet has an alternative: before select names some. */
+static inline void tg_burst_no_alternatives(struct tg_burst *b)
+{
+	memset(b->alternative, 0xff, b->n * sizeof(b->alternative[0]));
 }
 
 /* Name and meaning of a reason; "?" outside the enum. */

@@ -96,7 +96,7 @@ static void forget(struct tg_gap_near *n, struct tg_gap_far *f, const struct mod
 {
 	for (unsigned int i = n->used; i-- > 0;)
 		if (f->centre[i] >= m->low)
-			remove_bucket(n, f, i);
+			remove_bucket(&n->used, f, i);
 	n->cut = 0;
 }
 
@@ -148,7 +148,7 @@ static bool close_epoch(const struct tg_pirate_config *c, struct tg_gap_near *n,
 	n->cut = cut;
 	n->carried = (uint16_t)(m.causal / 2);
 	/* half its weight stays: it follows changes, and small epochs help each other */
-	fade(n, f);
+	fade(&n->used, f);
 	n->since = 0;
 	n->due = EPOCH_GAPS;
 	return m.latency <= c->longest;
@@ -172,8 +172,7 @@ bool tg_gap_arrive(const struct tg_pirate_config *c, struct tg_gap_near *n, stru
 
 static void start(struct tg_gap_near *n, struct tg_gap_far *f, uint64_t arrival)
 {
-	for (unsigned int i = 0; i < TG_GAP_BUCKETS; i++)
-		f->centre[i] = UINT16_MAX;
+	clear_buckets(&n->used, f);
 	n->last = arrival;
 	n->due = EPOCH_GAPS;
 	n->started = true;

@@ -7,12 +7,35 @@
 #include "log2.h"
 #include "state.h"
 
+#define PROMPT_US  35000  /* no stack delays an acknowledgement by so little */
+#define DELAYED_US 500000 /* nor by more: RFC 9293 section 3.8.6.3 */
+#define WINDOW_S   4      /* a clock that drifts by 20 ppm goes wrong by 80 us in it */
+
+/* What the echo estimator needs of the clock: no division on a packet's way. */
+static void compile_periods(struct tg_pirate_config *c)
+{
+	static const uint64_t period_us[4] = {1, 1000, 4000, 10000};
+
+	for (unsigned int k = 0; k < 4; k++) {
+		unsigned __int128 ticks = ((unsigned __int128)c->clock.hz << 16) * period_us[k];
+		uint64_t units;
+
+		c->period[k].ticks = (uint64_t)(ticks / 1000000);
+		units = c->period[k].ticks >> 16 >> c->gap_shift;
+		c->period[k].over = (UINT64_C(1) << 31) / (units > 0 ? units : 1);
+		c->period[k].gaps = (int32_t)units;
+		c->period[k].most = (uint32_t)(UINT64_C(1200000000) / period_us[k]);
+	}
+}
+
 struct tg_pirate_config tg_pirate_compile(const struct tg_pirate_params *params,
 					  const struct tg_clock *clock)
 {
 	struct tg_pirate_config c = {
 		.clock = *clock,
 		.longest = tg_s_to_ticks(clock, TG_PIRATE_LONGEST_S),
+		.delayed = tg_us_to_ticks(clock, DELAYED_US),
+		.window = tg_s_to_ticks(clock, WINDOW_S),
 		.estimator = (uint8_t)params->estimator,
 		.gap_rule = (uint8_t)params->gap_rule,
 	};
@@ -20,6 +43,8 @@ struct tg_pirate_config tg_pirate_compile(const struct tg_pirate_params *params,
 
 	/* one octave to spare: an unused bucket is further from every gap than any used one may be */
 	c.gap_shift = (uint8_t)(bits < TG_LOG2_OCTAVES ? 0 : bits + 1 - TG_LOG2_OCTAVES);
+	c.prompt = (int32_t)(tg_us_to_ticks(clock, PROMPT_US) >> c.gap_shift);
+	compile_periods(&c);
 	return c;
 }
 
@@ -34,7 +59,11 @@ uint8_t tg_pirate_choose(const struct tg_pirate_config *c, const struct tg_pkt *
 		return TG_ESTIMATOR_OFF;
 	switch (c->estimator) {
 	case TG_ESTIMATOR_AUTO:
-		return tcp ? TG_ESTIMATOR_ACK : TG_ESTIMATOR_GAP;
+		if (!tcp)
+			return TG_ESTIMATOR_GAP;
+		return p->flags & TG_PKT_TS ? TG_ESTIMATOR_ECHO : TG_ESTIMATOR_ACK;
+	case TG_ESTIMATOR_ECHO:
+		return tcp ? TG_ESTIMATOR_ECHO : TG_ESTIMATOR_OFF;
 	case TG_ESTIMATOR_ACK:
 		return tcp ? TG_ESTIMATOR_ACK : TG_ESTIMATOR_OFF;
 	case TG_ESTIMATOR_GAP:
@@ -44,30 +73,37 @@ uint8_t tg_pirate_choose(const struct tg_pirate_config *c, const struct tg_pkt *
 	}
 }
 
-bool tg_pirate_arrive(const struct tg_pirate_config *c, uint8_t estimator, void *near, void *far,
-		      const struct tg_pkt *p, uint64_t arrival, struct tg_sample *out)
+bool tg_pirate_arrive(const struct tg_pirate_config *c, struct tg_pirate_server *server,
+		      uint8_t estimator, void *near, void *far, const struct tg_pkt *p,
+		      uint64_t arrival, struct tg_sample *out)
 {
 	if (estimator == TG_ESTIMATOR_ACK)
-		return tg_ack_arrive(c, near, far, p, arrival, out);
+		return tg_ack_arrive(c, server, near, far, p, arrival, out);
+	if (estimator == TG_ESTIMATOR_ECHO)
+		return tg_echo_arrive(c, server, near, far, p, arrival, out);
 	if (estimator == TG_ESTIMATOR_GAP)
 		return tg_gap_arrive(c, near, far, arrival, out);
 	return false;
 }
 
-void tg_pirate_depart(const struct tg_pirate_config *c, uint8_t estimator, void *near, void *far,
-		      const struct tg_pkt *p, uint64_t arrival, uint64_t departure)
+void tg_pirate_depart(const struct tg_pirate_config *c, struct tg_pirate_server *server,
+		      uint8_t estimator, void *near, void *far, const struct tg_pkt *p,
+		      uint64_t arrival, uint64_t departure)
 {
-	if (estimator == TG_ESTIMATOR_ACK)
+	(void)server;
+	if (estimator == TG_ESTIMATOR_ACK || estimator == TG_ESTIMATOR_ECHO)
 		tg_ack_depart(c, near, far, p, arrival, departure);
 	else if (estimator == TG_ESTIMATOR_GAP)
 		tg_gap_depart(c, near, far, arrival);
 }
 
-bool tg_pirate_finish(const struct tg_pirate_config *c, uint8_t estimator, void *near, void *far,
-		      struct tg_sample *out)
+bool tg_pirate_finish(const struct tg_pirate_config *c, struct tg_pirate_server *server,
+		      uint8_t estimator, void *near, void *far, struct tg_sample *out)
 {
 	if (estimator == TG_ESTIMATOR_ACK)
-		return tg_ack_finish(near, far, out);
+		return tg_ack_finish(c, near, far, out);
+	if (estimator == TG_ESTIMATOR_ECHO)
+		return tg_echo_finish(c, server, near, far, out);
 	if (estimator == TG_ESTIMATOR_GAP)
 		return tg_gap_finish(c, near, far, out);
 	return false;
@@ -78,7 +114,8 @@ bool tg_pirate_open(uint8_t estimator, const void *near, const void *far, uint64
 	const struct tg_ack_near *n = near;
 
 	(void)far;
-	if (estimator != TG_ESTIMATOR_ACK || n->state != TG_ACK_REQ)
+	if ((estimator != TG_ESTIMATOR_ACK && estimator != TG_ESTIMATOR_ECHO) ||
+	    n->state != TG_ACK_REQ)
 		return false;
 	*since = n->t_req;
 	return true;

@@ -10,7 +10,7 @@
 
 #include "tg_pirate.h"
 
-/* ack */
+/* ack and echo: one machine; echo also keeps what the timestamps tell */
 
 enum tg_ack_state {
 	TG_ACK_IDLE = 0, /* no request known */
@@ -18,36 +18,79 @@ enum tg_ack_state {
 	TG_ACK_RESP,     /* the client has acknowledged some of the answer */
 };
 
+/* Whole bytes where a packet writes what it then reads: a processor does not forward a part. */
 struct tg_ack_near {
-	uint64_t t_req;         /* ticks: arrival of the request's last new payload */
-	uint64_t waited : 48;   /* ticks from t_req to the last advance so far (RESP) */
-	uint64_t state : 2;     /* enum tg_ack_state */
-	uint64_t seq_known : 1; /* seq_end is valid */
-	uint64_t ack_known : 1; /* ack is valid */
-	uint64_t handshake : 1; /* one SYN departed, its ACK has not come yet */
-	uint64_t setup : 1;     /* SYN seen, first exchange not closed yet */
-	uint32_t seq_end;       /* behind the last payload byte forwarded */
-	uint32_t ack;           /* highest acknowledgement number */
+	uint64_t t_req;        /* ticks: arrival of the request's last new payload */
+	uint32_t seq_end;      /* behind the last payload byte forwarded */
+	uint32_t ack;          /* highest acknowledgement number */
+	uint32_t waited_low;   /* ticks from t_req to the last advance so far (RESP): .. */
+	uint16_t waited_high;  /* .. tg_ack_waited */
+	uint8_t state;         /* enum tg_ack_state */
+	uint8_t seq_known : 1; /* seq_end is valid */
+	uint8_t ack_known : 1; /* ack is valid */
+	uint8_t handshake : 1; /* one SYN departed, its ACK has not come yet */
+	uint8_t setup : 1;     /* SYN seen, first exchange not closed yet */
+	uint8_t prompt : 1;    /* waited ends at a packet that only acknowledges */
+	uint8_t batch : 1;     /* requests were in flight together */
 };
 _Static_assert(sizeof(struct tg_ack_near) <= TG_PIRATE_NEAR, "near area");
 
-/* Touched at SYN, handshake ACK, request and sample; a pure ACK leaves this line alone. The echo
- * estimator's per-connection offsets find room behind it. */
+/*
+ * Durations are in units of 2^gap_shift ticks (32..64 ns), so that a minute fits in 32 bits.
+ *
+ * The line: a server's timestamp v was nominally written at anchor + (v - v_anchor) periods, as seen
+ * from here. d, q_lo and q_hi are distances from it.
+ */
 struct tg_ack_far {
-	uint64_t departure;     /* ticks: of the request's last new payload */
-	uint64_t syn_departure; /* ticks */
-	uint64_t path;          /* ticks: handshake gap, when path_known */
-	uint32_t isn;           /* of the SYN, when isn_known */
-	bool isn_known;
-	bool path_known;
+	uint64_t anchor;      /* ticks; the SYN's departure until its ACK came */
+	uint32_t v_anchor;    /* the timestamp at it */
+	uint32_t isn;         /* of the SYN, when isn_known */
+	uint32_t path;        /* handshake gap, or less when exchanges show that; if path_known */
+	uint32_t span;        /* v_anchor was written between anchor - span and anchor */
+	uint32_t own;         /* the request's stay in here */
+	uint32_t v_end;       /* timestamp echoed at the last advance, and .. */
+	uint32_t end;         /* .. when that came, from t_req */
+	int32_t from;         /* from t_req to the line's v_end */
+	int32_t d;            /* least (arrival - line): clock offset and the fastest trip to us */
+	int32_t q_lo;         /* clock offset less the trip to the server: at least */
+	int32_t q_hi;         /* .. and at most, when q_known */
+	uint16_t place;       /* where in its interval an answer ends, 2^-15 */
+	uint8_t placed;       /* exchanges in it, up to 255 */
+	uint8_t d_near;       /* echoes within a period of d, up to 127 */
+	uint8_t q_near;       /* requests within a period of q_lo, up to 127 */
+	uint8_t possible : 4; /* periods that no exchange has ruled out */
+	uint8_t period : 3;   /* 1..4, as in tg_pirate_server; 0: not known */
+	uint8_t isn_known : 1;
+	uint8_t path_known : 1;
+	uint8_t anchored : 1; /* the line's fields are valid */
+	uint8_t fresh : 1;    /* the anchor is an exchange or handshake, not moved on yet */
+	uint8_t again : 1;    /* anchored a second time: the first ruled out every period */
+	uint8_t hopeless : 1; /* no period fits: ack for good */
+	uint8_t q_known : 1;
+	uint8_t voted : 1;
+	bool stamped; /* v_end, from and end are this answer's */
+	bool pure;    /* end is at a packet that only acknowledges */
+	bool spans;   /* the advance at end may span more than one segment */
 };
 _Static_assert(sizeof(struct tg_ack_far) <= TG_PIRATE_FAR, "far area");
 
-bool tg_ack_arrive(const struct tg_pirate_config *c, struct tg_ack_near *n, struct tg_ack_far *f,
-		   const struct tg_pkt *p, uint64_t arrival, struct tg_sample *out);
+static inline uint64_t tg_ack_waited(const struct tg_ack_near *n)
+{
+	return (uint64_t)n->waited_high << 32 | n->waited_low;
+}
+
+bool tg_ack_arrive(const struct tg_pirate_config *c, struct tg_pirate_server *s,
+		   struct tg_ack_near *n, struct tg_ack_far *f, const struct tg_pkt *p,
+		   uint64_t arrival, struct tg_sample *out);
+bool tg_echo_arrive(const struct tg_pirate_config *c, struct tg_pirate_server *s,
+		    struct tg_ack_near *n, struct tg_ack_far *f, const struct tg_pkt *p,
+		    uint64_t arrival, struct tg_sample *out);
 void tg_ack_depart(const struct tg_pirate_config *c, struct tg_ack_near *n, struct tg_ack_far *f,
 		   const struct tg_pkt *p, uint64_t arrival, uint64_t departure);
-bool tg_ack_finish(struct tg_ack_near *n, const struct tg_ack_far *f, struct tg_sample *out);
+bool tg_ack_finish(const struct tg_pirate_config *c, struct tg_ack_near *n, struct tg_ack_far *f,
+		   struct tg_sample *out);
+bool tg_echo_finish(const struct tg_pirate_config *c, struct tg_pirate_server *s,
+		    struct tg_ack_near *n, struct tg_ack_far *f, struct tg_sample *out);
 
 /* gap */
 

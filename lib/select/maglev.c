@@ -113,12 +113,22 @@ int tg_maglev_fill(struct tg_select_group *g)
 	return 0;
 }
 
+/* What slow start does not let to the flow's place goes to its next candidates. */
 static uint16_t pick(const struct tg_select_group *g, struct tg_select_local *l,
 		     const struct tg_select_view *v, uint64_t hash)
 {
+	struct tg_select_draw d;
+
 	(void)l;
-	(void)v;
-	return tg_select_consistent(g, hash);
+	tg_select_draw_first(g, hash, &d);
+	if (tg_select_admits(v, d.id[0], hash, 0))
+		return d.id[0];
+	tg_select_draw_to(g, &d, TG_SELECT_CANDIDATES);
+	for (unsigned int i = 1; i < d.n; i++) {
+		if (tg_select_admits(v, d.id[i], hash, i))
+			return d.id[i];
+	}
+	return d.id[0];
 }
 
 const struct tg_policy_ops tg_policy_maglev = {.name = "maglev", .pick = pick};

@@ -10,8 +10,17 @@
 
 static const struct tg_policy_ops *const policies[TG_POLICY_COUNT] = {
 	[TG_POLICY_MAGLEV] = &tg_policy_maglev,
+	[TG_POLICY_RENDEZVOUS] = &tg_policy_rendezvous,
 	[TG_POLICY_ROUND_ROBIN] = &tg_policy_round_robin,
+	[TG_POLICY_WEIGHTED_ROUND_ROBIN] = &tg_policy_weighted_round_robin,
 	[TG_POLICY_LEAST_CONNECTIONS] = &tg_policy_least_connections,
+	[TG_POLICY_JSQ] = &tg_policy_jsq,
+	[TG_POLICY_TWO_CHOICES] = &tg_policy_two_choices,
+	[TG_POLICY_RANDOM] = &tg_policy_random,
+	[TG_POLICY_MODEL] = &tg_policy_model,
+	[TG_POLICY_QUEUE] = &tg_policy_queue,
+	[TG_POLICY_HYBRID_SEED] = &tg_policy_hybrid_seed,
+	[TG_POLICY_COMPLETION] = &tg_policy_completion,
 	[TG_POLICY_LATENCY] = &tg_policy_latency,
 };
 
@@ -67,8 +76,11 @@ int tg_select_group_create(enum tg_policy policy, const struct tg_select_server 
 		return -ENOMEM;
 	g->ops = tg_policy(policy);
 	for (unsigned int i = 0; i < n; i++) {
-		if (servers[i].weight > 0)
-			g->server[g->n++] = servers[i];
+		if (servers[i].weight == 0)
+			continue;
+		g->server[g->n++] = servers[i];
+		if (servers[i].weight > g->max_weight)
+			g->max_weight = servers[i].weight;
 	}
 	if (g->n > 0) {
 		qsort(g->server, g->n, sizeof(g->server[0]), by_name);
@@ -91,15 +103,43 @@ void tg_select_local_init(struct tg_select_local *l, unsigned int worker, unsign
 {
 	/* a fraction of the 32-bit range, which round robin makes one of its servers */
 	l->cursor = (uint32_t)(((uint64_t)worker << 32) / workers);
+	l->debt_milli = 0;
+	l->probe = false;
 	l->random = XXH3_64bits_withSeed(&worker, sizeof(worker), seed);
 	if (l->random == 0)
 		l->random = seed;
 }
 
+static void count_pick(const struct tg_select_view *v, uint16_t id)
+{
+	struct tg_select_tally *t = &v->tally[id];
+	uint32_t tick = tg_select_word(v->tick, 0);
+
+	if (t->tick != tick) {
+		t->tick = tick;
+		t->picked = 0;
+	}
+	if (t->picked < TG_SELECT_PICKED_MAX)
+		t->picked++;
+}
+
 uint16_t tg_select_pick(const struct tg_select_group *g, struct tg_select_local *l,
 			const struct tg_select_view *v, uint64_t hash)
 {
-	return g->n > 0 ? g->ops->pick(g, l, v, hash) : TG_NO_SERVER;
+	uint16_t id;
+
+	l->probe = false;
+	if (g->n == 0)
+		return TG_NO_SERVER;
+	id = g->ops->pick(g, l, v, hash);
+	if (v->tally != NULL)
+		count_pick(v, id);
+	return id;
+}
+
+uint32_t tg_select_withheld_256(uint64_t up_ms)
+{
+	return up_ms < TG_SELECT_RAMP_MS ? 255 - (uint32_t)(up_ms * 255 / TG_SELECT_RAMP_MS) : 0;
 }
 
 uint16_t tg_select_consistent(const struct tg_select_group *g, uint64_t hash)

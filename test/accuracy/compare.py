@@ -82,7 +82,7 @@ def main():
         for row in mine:
             client = address_and_port(row["client"])
             flow = auto.get(client)
-            if flow is not None and flow["estimator"]["ack"] == 0:
+            if flow is not None and flow["estimator"]["ack"] + flow["estimator"]["echo"] == 0:
                 flow = None  # a flow without clear headers: auto took gap
             print("| " + " | ".join([f"{name}, {client[1]}", row["exch"], row["truth_mean"], row["truth_med"],
                                      *cells(flow, row), *cells(gap.get(client), row)]) + " |")

@@ -79,7 +79,7 @@ TEXTS = {
 CHOICES = ["l2", "ipip", "gue", "maglev", "rendezvous", "round-robin", "weighted-round-robin",
            "least-connections", "jsq", "two-choices", "random", "model", "queue", "hybrid-seed",
            "completion", "latency", "bid", "auto", "gap", "ack", "echo", "off", "mode-sum",
-           "top-mode", "drop", "shadow", "client", "server", "both", "up", "drain", "down", "tcp",
+           "envelope", "top-mode", "drop", "shadow", "client", "server", "both", "up", "drain", "down", "tcp",
            "udp", "any", "icmp", "TCP", "L2", "Latency", "up "]
 NUMBERS = [0, 1, 2, 2.0, 2.5, 2.0000001, 999.5, 1000, 1000.5, 1e18, 9007199254740993]
 

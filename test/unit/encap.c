@@ -135,7 +135,47 @@ static const uint8_t local4[4] = {10, 0, 0, 1}, remote4[4] = {10, 0, 0, 77};
 static const uint8_t local6[16] = {0xfd, [15] = 1}, remote6[16] = {0xfd, [15] = 0x77};
 static uint64_t server_word;
 
-enum kind { L2, IPIP4, IPIP6 };
+static const uint8_t others4[2][4] = {{10, 0, 0, 78}, {10, 0, 9, 79}};
+static const uint8_t others6[2][16] = {{0xfd, [15] = 0x78}, {0xfd, [14] = 9, [15] = 0x79}};
+
+enum kind { L2, IPIP4, IPIP6, GUE4, GUE6 };
+#define KINDS 5
+
+static bool is_v6(enum kind kind)
+{
+	return kind == IPIP6 || kind == GUE6;
+}
+
+/* Bytes in front of the client's packet. */
+static unsigned int front(enum kind kind, unsigned int alternatives)
+{
+	static const unsigned int most[KINDS][3] = {
+		[IPIP4] = {20, 20, 20},
+		[IPIP6] = {40, 40, 40},
+		[GUE4] = {20 + 8 + 4, 20 + 8 + 4 + 4 + 4, 20 + 8 + 4 + 4 + 8},
+		[GUE6] = {40 + 8 + 4, 40 + 8 + 4 + 4 + 16, 40 + 8 + 4 + 4 + 32},
+	};
+
+	return most[kind][alternatives];
+}
+
+static struct tg_addr address(const uint8_t *bytes, bool v6)
+{
+	struct tg_addr a;
+	uint32_t be;
+
+	if (v6) {
+		memcpy(a.b, bytes, 16);
+		return a;
+	}
+	memcpy(&be, bytes, 4);
+	return tg_addr_from_v4(be);
+}
+
+static struct tg_addr other(unsigned int i, bool v6)
+{
+	return address(v6 ? others6[i] : others4[i], v6);
+}
 
 static struct tg_route route(enum kind kind, uint16_t vlan, bool decrement)
 {
@@ -144,32 +184,49 @@ static struct tg_route route(enum kind kind, uint16_t vlan, bool decrement)
 		.out_port = 3,
 		.mtu = 1500,
 		.vlan = vlan,
-		.forward = kind == L2 ? TG_FORWARD_L2 : TG_FORWARD_IPIP,
+		.forward = kind == L2     ? TG_FORWARD_L2
+			   : kind >= GUE4 ? TG_FORWARD_GUE
+					  : TG_FORWARD_IPIP,
 		.decrement_ttl = decrement,
+		.local = address(is_v6(kind) ? local6 : local4, is_v6(kind)),
+		.remote = address(is_v6(kind) ? remote6 : remote4, is_v6(kind)),
 	};
-	uint32_t be;
 
 	server_word = tg_mac_word(server_mac);
 	memcpy(r.src_mac, src_mac, 6);
-	if (kind == IPIP6) {
-		memcpy(r.local.b, local6, 16);
-		memcpy(r.remote.b, remote6, 16);
-	} else {
-		memcpy(&be, local4, 4);
-		r.local = tg_addr_from_v4(be);
-		memcpy(&be, remote4, 4);
-		r.remote = tg_addr_from_v4(be);
-	}
 	return r;
+}
+
+/* Bit for bit as the draft draws it: UDP, then GUE, then its private data. */
+static void put_gue(struct frame *f, const struct inner *in, bool v6, unsigned int alternatives,
+		    uint64_t hash)
+{
+	unsigned int words = alternatives == 0 ? 0 : 1 + alternatives * (v6 ? 4 : 1);
+
+	put16(f, 49152 + hash % 16384); /* 14 bits in the range of dynamic ports */
+	put16(f, 6080);
+	put16(f, 8 + 4 + 4 * words + inner_len(in));
+	put16(f, 0); /* no checksum */
+	put16(f,
+	      (0 << 14 | 0 << 13 | words << 8) | (in->v6 ? 41 : 4)); /* variant, C, hlen, proto */
+	put16(f, 0);                                                 /* no flags: no extensions */
+	if (alternatives == 0)
+		return;
+	put16(f, 0);            /* type */
+	put16(f, alternatives); /* the first is next; how many there are */
+	for (unsigned int i = 0; i < alternatives; i++)
+		put(f, v6 ? others6[i] : others4[i], v6 ? 16 : 4);
 }
 
 /* The frame as it must leave. */
 static void leaves(struct frame *f, const struct inner *in, enum kind kind, unsigned int vlan,
-		   bool decrement, unsigned int id)
+		   bool decrement, unsigned int id, unsigned int alternatives, uint64_t hash)
 {
 	static const unsigned int priority[] = {0, 0x3000, 0xa000};
 	static const uint8_t zeros[64];
-	bool v4 = kind == IPIP4 || (kind == L2 && !in->v6);
+	bool v4 = kind == L2 ? !in->v6 : !is_v6(kind), df = in->v6 || in->df;
+	unsigned int len = front(kind, alternatives) + inner_len(in);
+	unsigned int protocol = kind >= GUE4 ? 17 : in->v6 ? 41 : 4;
 
 	f->len = 0;
 	put(f, server_mac, 6);
@@ -181,11 +238,12 @@ static void leaves(struct frame *f, const struct inner *in, enum kind kind, unsi
 		put_inner_tags(f, in->tags);
 	}
 	put16(f, v4 ? 0x0800 : 0x86dd);
-	if (kind == IPIP4)
-		put_v4(f, in->tos, 20 + inner_len(in), in->v6 || in->df ? 0 : id, in->v6 || in->df,
-		       64, in->v6 ? 41 : 4, local4, remote4);
-	else if (kind == IPIP6)
-		put_v6(f, in->tos, inner_len(in), 64, in->v6 ? 41 : 4, local6, remote6);
+	if (kind != L2 && v4)
+		put_v4(f, in->tos, len, df ? 0 : id, df, 64, protocol, local4, remote4);
+	else if (kind != L2)
+		put_v6(f, in->tos, len - 40, 64, protocol, local6, remote6);
+	if (kind >= GUE4)
+		put_gue(f, in, !v4, alternatives, hash);
 	put_inner_ip(f, in, in->ttl - decrement);
 	if (kind == L2)
 		put(f, zeros, in->padding);
@@ -226,9 +284,25 @@ static void check_frame(const struct rte_mbuf *m, const struct frame *want)
 	ck_assert_mem_eq(rte_pktmbuf_mtod(m, uint8_t *), want->b, want->len);
 }
 
-static void one(const struct inner *in, enum kind kind, uint16_t vlan, bool decrement)
+static struct tg_addr next_address[TG_ALTERNATIVES];
+
+static struct tg_gue gue_of(bool v6, unsigned int alternatives, uint64_t hash)
+{
+	struct tg_gue g = {.hash = hash, .n = alternatives};
+
+	for (unsigned int i = 0; i < TG_ALTERNATIVES; i++) {
+		next_address[i] = other(i, v6);
+		g.next[i] = &next_address[i];
+	}
+	return g;
+}
+
+static void one_of(const struct inner *in, enum kind kind, uint16_t vlan, bool decrement,
+		   unsigned int alternatives, uint64_t hash)
 {
 	struct tg_route r = route(kind, vlan, decrement);
+	struct tg_gue g = gue_of(is_v6(kind), alternatives, hash);
+	bool counted = (kind == IPIP4 || kind == GUE4) && !in->v6 && !in->df;
 	uint16_t id = 0xffff;
 	struct frame f, want;
 	struct rte_mbuf *m;
@@ -236,19 +310,27 @@ static void one(const struct inner *in, enum kind kind, uint16_t vlan, bool decr
 
 	arrives(&f, in, &p);
 	m = mbuf_of(f.b, f.len);
-	ck_assert_int_eq(tg_encap(&r, m, &p, &id), TG_DROP_NONE);
-	leaves(&want, in, kind, vlan, decrement, 0xffff);
+	ck_assert_int_eq(tg_encap(&r, m, &p, kind >= GUE4 ? &g : NULL, &id), TG_DROP_NONE);
+	leaves(&want, in, kind, vlan, decrement, 0xffff, alternatives, hash);
 	check_frame(m, &want);
-	ck_assert_uint_eq(id, kind == IPIP4 && !in->v6 && !in->df ? 0 : 0xffff);
+	ck_assert_uint_eq(id, counted ? 0 : 0xffff);
 	rte_pktmbuf_free(m);
 }
 
-/* All four family combinations, link layers, padding, tags kept, replaced, inserted, two to one. */
+static void one(const struct inner *in, enum kind kind, uint16_t vlan, bool decrement)
+{
+	one_of(in, kind, vlan, decrement, 0, 0x123456789abcdef0);
+}
+
+/* All four family combinations, link layers, padding, tags kept, replaced, inserted, two to one,
+ * GUE with none to two alternatives. */
 START_TEST(every_combination)
 {
 	static const unsigned int tos[] = {0, 0x01, 0x02, 0x03, 0xb8, 0xff}; /* ECN, DSCP */
 
-	for (unsigned int x = 0; x < 3 * 3 * 3 * 2 * 2 * 2; x++) {
+	for (unsigned int x = 0; x < 3 * 3 * KINDS * 2 * 2 * 2; x++) {
+		enum kind kind = (enum kind)(x / 9 % KINDS);
+		unsigned int y = x / 9 / KINDS, alternatives = kind >= GUE4 ? x % 3 : 0;
 		struct inner in = {
 			.v6 = x % 3 == 2,
 			.df = x % 3 == 1,
@@ -256,14 +338,16 @@ START_TEST(every_combination)
 			.tos = tos[x % 6],
 			.ttl = 2 + x % 254,
 			.payload = 9,
-			.padding = x / 27 % 2 ? 17 : 0,
+			.padding = y % 2 ? 17 : 0,
 		};
 
-		one(&in, (enum kind)(x / 9 % 3), x / 54 % 2 ? 300 : 0, x / 108 % 2);
+		for (unsigned int n = 0; n <= (kind >= GUE4 ? 2 : 0); n++) {
+			one_of(&in, kind, y / 2 % 2 ? 300 : 0, y / 4, n, 7 + 4001 * x);
+		}
 		in.payload = 1300;
 		in.padding = 0;
-		in.cut = x / 27 % 2 ? 1300 : 0; /* a capture that has the headers only */
-		one(&in, (enum kind)(x / 9 % 3), x / 54 % 2 ? 4094 : 0, x / 108 % 2);
+		in.cut = y % 2 ? 1300 : 0; /* a capture that has the headers only */
+		one_of(&in, kind, y / 2 % 2 ? 4094 : 0, y / 4, alternatives, ~UINT64_C(0) - x);
 	}
 }
 END_TEST
@@ -298,7 +382,7 @@ START_TEST(checksum_is_kept)
 			sum = 0xffff;
 		ip[10] = (uint8_t)(sum >> 8);
 		ip[11] = (uint8_t)sum;
-		if (tg_encap(&r, m, &p, &id) != TG_DROP_NONE || ip[8] != ttl - 1 ||
+		if (tg_encap(&r, m, &p, NULL, &id) != TG_DROP_NONE || ip[8] != ttl - 1 ||
 		    checksum(ip, 20) != 0)
 			ck_abort_msg("identification %u: checksum is wrong", i);
 		zero_after |= ip[10] == 0 && ip[11] == 0;
@@ -328,7 +412,7 @@ START_TEST(checksum_that_becomes_zero)
 	ip = rte_pktmbuf_mtod_offset(m, uint8_t *, 14);
 	ip[10] = 0xfe; /* ~0xfeff = 0x0100 is the sum of the other words; less 0x0100 is -0 */
 	ip[11] = 0xff;
-	ck_assert_int_eq(tg_encap(&r, m, &p, &id), TG_DROP_NONE);
+	ck_assert_int_eq(tg_encap(&r, m, &p, NULL, &id), TG_DROP_NONE);
 	ck_assert_uint_eq(ip[10], 0);
 	ck_assert_uint_eq(ip[11], 0);
 	rte_pktmbuf_free(m);
@@ -337,8 +421,9 @@ END_TEST
 
 /* Refused with that reason, and not a byte of it changed. */
 static void refused(const struct tg_route *r, const struct inner *in, unsigned int headroom,
-		    enum tg_reason why)
+		    unsigned int alternatives, enum tg_reason why)
 {
+	struct tg_gue g = gue_of(!tg_addr_is_v4(&r->remote), alternatives, 1);
 	struct rte_mbuf *m, before;
 	struct frame f;
 	struct tg_pkt p;
@@ -349,7 +434,7 @@ static void refused(const struct tg_route *r, const struct inner *in, unsigned i
 	m->data_off = (uint16_t)headroom;
 	memcpy(rte_pktmbuf_mtod(m, uint8_t *), f.b, f.len);
 	before = *m;
-	ck_assert_int_eq(tg_encap(r, m, &p, &id), why);
+	ck_assert_int_eq(tg_encap(r, m, &p, &g, &id), why);
 	ck_assert_mem_eq(m, &before, sizeof(before));
 	ck_assert_mem_eq(rte_pktmbuf_mtod(m, uint8_t *), f.b, f.len);
 	ck_assert_uint_eq(id, 5);
@@ -362,21 +447,21 @@ START_TEST(no_route)
 	struct tg_route r = route(IPIP4, 0, true);
 
 	server_word &= ~TG_MAC_VALID;
-	refused(&r, &in, 128, TG_DROP_NO_ROUTE);
+	refused(&r, &in, 128, 0, TG_DROP_NO_ROUTE);
 	r.mac = NULL;
-	refused(&r, &in, 128, TG_DROP_NO_ROUTE);
+	refused(&r, &in, 128, 0, TG_DROP_NO_ROUTE);
 }
 END_TEST
 
 START_TEST(ttl_expired)
 {
-	for (unsigned int x = 0; x < 6; x++) {
+	for (unsigned int x = 0; x < 2 * KINDS; x++) {
 		struct inner in = {.v6 = x % 2, .ttl = 1, .payload = 50};
 		struct tg_route r = route((enum kind)(x / 2), 0, true);
 
-		refused(&r, &in, 128, TG_DROP_TTL);
+		refused(&r, &in, 128, 0, TG_DROP_TTL);
 		in.ttl = 0;
-		refused(&r, &in, 128, TG_DROP_TTL);
+		refused(&r, &in, 128, 0, TG_DROP_TTL);
 		one(&in, (enum kind)(x / 2), 0, false); /* a bridge does not count hops */
 		in.ttl = 2;
 		one(&in, (enum kind)(x / 2), 0, true);
@@ -386,45 +471,61 @@ END_TEST
 
 START_TEST(too_big)
 {
-	static const unsigned int overhead[] = {0, 20, 40};
-
-	for (unsigned int x = 0; x < 6; x++) {
+	for (unsigned int x = 0; x < 2 * KINDS; x++) {
 		struct inner in = {.v6 = x % 2, .ttl = 9};
 		enum kind kind = (enum kind)(x / 2);
 		struct tg_route r = route(kind, 0, true);
 
-		ck_assert_uint_eq(tg_encap_overhead(&r), overhead[kind]);
-		in.payload = 1500 - overhead[kind] - (in.v6 ? 40 : 20);
-		in.padding = 4; /* a trailer does not count */
-		one(&in, kind, 17, true);
-		in.payload++;
-		refused(&r, &in, 128, TG_DROP_TOO_BIG);
+		for (unsigned int n = 0; n <= (kind >= GUE4 ? 2 : 0); n++) {
+			in.payload = 1500 - front(kind, n) - (in.v6 ? 40 : 20);
+			in.padding = 4; /* a trailer does not count */
+			one_of(&in, kind, 17, true, n, 1);
+			in.payload++;
+			refused(&r, &in, 128, n, TG_DROP_TOO_BIG);
+		}
+		/* what a sender is told counts on all alternatives */
+		ck_assert_uint_eq(tg_encap_overhead(&r), front(kind, 2));
 	}
 }
 END_TEST
 
 /* Lengths near 2^16 do not wrap. */
-START_TEST(longest_packets)
+static void longest(enum kind kind)
 {
 	struct inner in = {.ttl = 9, .payload = 100, .cut = 50};
-	struct tg_route r = route(IPIP4, 0, false);
-	uint16_t id = 0;
+	struct tg_route r = route(kind, 0, false);
+	struct tg_gue g = gue_of(is_v6(kind), 2, 1);
+	uint16_t id = 0, most = (uint16_t)(65535 - front(kind, 2));
 	struct frame f;
 	struct tg_pkt p;
 	struct rte_mbuf *m;
+	const uint8_t *ip;
 
 	r.mtu = 65535;
 	arrives(&f, &in, &p);
 	m = mbuf_of(f.b, f.len);
-	p.ip_len = 65516;
-	ck_assert_int_eq(tg_encap(&r, m, &p, &id), TG_DROP_TOO_BIG);
-	p.ip_len = 65515;
-	ck_assert_int_eq(tg_encap(&r, m, &p, &id), TG_DROP_NONE);
-	ck_assert_uint_eq(rte_pktmbuf_mtod(m, uint8_t *)[16], 0xff);
-	ck_assert_uint_eq(rte_pktmbuf_mtod(m, uint8_t *)[17], 0xff);
-	ck_assert_uint_eq(checksum(rte_pktmbuf_mtod(m, uint8_t *) + 14, 20), 0);
-	ck_assert_uint_eq(m->pkt_len, f.len + 20);
+	p.ip_len = (uint16_t)(most + 1);
+	ck_assert_int_eq(tg_encap(&r, m, &p, &g, &id), TG_DROP_TOO_BIG);
+	p.ip_len = most;
+	ck_assert_int_eq(tg_encap(&r, m, &p, &g, &id), TG_DROP_NONE);
+	ip = rte_pktmbuf_mtod_offset(m, uint8_t *, 14);
+	ck_assert_uint_eq(m->pkt_len, f.len + front(kind, 2));
+	if (is_v6(kind)) {
+		ck_assert_uint_eq(ip[4] << 8 | ip[5], 65535 - 40);
+	} else {
+		ck_assert_uint_eq(ip[2] << 8 | ip[3], 65535);
+		ck_assert_uint_eq(checksum(ip, 20), 0);
+	}
+	ip += is_v6(kind) ? 40 : 20;
+	if (kind >= GUE4)
+		ck_assert_uint_eq(ip[4] << 8 | ip[5], 65535 - (is_v6(kind) ? 40 : 20));
 	rte_pktmbuf_free(m);
+}
+
+START_TEST(longest_packets)
+{
+	for (unsigned int kind = IPIP4; kind < KINDS; kind++)
+		longest((enum kind)kind);
 }
 END_TEST
 
@@ -433,13 +534,16 @@ START_TEST(headroom)
 	struct inner in = {.ttl = 9, .payload = 50};
 	struct tg_route r4 = route(IPIP4, 0, false), r6 = route(IPIP6, 0, false);
 	struct tg_route tag = route(L2, 5, false), both = route(IPIP6, 5, false);
+	struct tg_route gue = route(GUE6, 5, false);
 
-	refused(&r4, &in, 19, TG_DROP_TOO_BIG);
-	refused(&r6, &in, 39, TG_DROP_TOO_BIG);
-	refused(&tag, &in, 3, TG_DROP_TOO_BIG);
-	refused(&both, &in, 43, TG_DROP_TOO_BIG);
+	refused(&r4, &in, 19, 0, TG_DROP_TOO_BIG);
+	refused(&r6, &in, 39, 0, TG_DROP_TOO_BIG);
+	refused(&tag, &in, 3, 0, TG_DROP_TOO_BIG);
+	refused(&both, &in, 43, 0, TG_DROP_TOO_BIG);
+	refused(&gue, &in, 91, 2, TG_DROP_TOO_BIG);
 	in.tags = 1; /* its place is there already */
-	refused(&both, &in, 39, TG_DROP_TOO_BIG);
+	refused(&both, &in, 39, 0, TG_DROP_TOO_BIG);
+	refused(&gue, &in, 87, 2, TG_DROP_TOO_BIG);
 }
 END_TEST
 
@@ -467,13 +571,13 @@ START_TEST(trailer_over_buffers)
 			ck_assert_int_eq(rte_pktmbuf_chain(m, part), 0);
 	}
 	ck_assert_uint_eq(at, f.len);
-	ck_assert_int_eq(tg_encap(&r, m, &p, &id), TG_DROP_NONE);
+	ck_assert_int_eq(tg_encap(&r, m, &p, NULL, &id), TG_DROP_NONE);
 	ck_assert_uint_eq(rte_mempool_in_use_count(pool), 2);
 	ck_assert_uint_eq(m->nb_segs, 2);
 	ck_assert_uint_eq(m->pkt_len, 14 + 20 + 700);
 	ck_assert_uint_eq(m->data_len, 320);
 	ck_assert_uint_eq(m->next->data_len, 414);
-	leaves(&want, &in, IPIP4, 0, false, 7);
+	leaves(&want, &in, IPIP4, 0, false, 7, 0, 0);
 	ck_assert_mem_eq(rte_pktmbuf_mtod(m, uint8_t *), want.b, 320);
 	ck_assert_mem_eq(rte_pktmbuf_mtod(m->next, uint8_t *), want.b + 320, 414);
 	rte_pktmbuf_free(m);
@@ -514,7 +618,7 @@ START_TEST(burst)
 		} else {
 			ck_assert_uint_eq(b.out_port[i], i % 3 == 1 ? 1 : 3);
 			leaves(&want, &in[i], kinds[i % 3], i % 3 == 2 ? 9 : 0, i % 3 != 2,
-			       i % 3 == 1 ? id_want++ : 0);
+			       i % 3 == 1 ? id_want++ : 0, 0, 0);
 		}
 		check_frame(b.mbuf[i], &want);
 		rte_pktmbuf_free(b.mbuf[i]);
@@ -526,10 +630,94 @@ START_TEST(burst)
 }
 END_TEST
 
+/* Ids become addresses; those of the other family, and none, leave no gap. Each packet has its own
+ * port. */
+START_TEST(burst_alternatives)
+{
+	/* 0, 1, 2 have IPv4 addresses, 3, 4, 5 IPv6 ones; 6 is not GUE */
+	static const struct {
+		uint16_t server, alternative[TG_ALTERNATIVES];
+		unsigned int n;
+	} cases[] = {
+		{0, {TG_NO_SERVER, TG_NO_SERVER}, 0},
+		{0, {1, TG_NO_SERVER}, 1},
+		{0, {1, 2}, 2},
+		{0, {TG_NO_SERVER, 1}, 1},
+		{0, {3, 1}, 1},
+		{0, {4, 5}, 0},
+		{3, {4, 5}, 2},
+		{3, {4, 1}, 1},
+		{6, {1, 2}, 0},
+	};
+	static struct tg_burst b;
+	struct tg_route routes[7];
+	struct inner in = {.df = true, .ttl = 9, .payload = 33};
+	struct frame f, want;
+	uint16_t id = 0;
+
+	for (unsigned int i = 0; i < 6; i++) {
+		routes[i] = route(i < 3 ? GUE4 : GUE6, 0, true);
+		if (i % 3 > 0)
+			routes[i].remote = other(i % 3 - 1, i >= 3);
+	}
+	routes[6] = route(IPIP4, 0, true);
+	b.n = sizeof(cases) / sizeof(cases[0]);
+	for (unsigned int i = 0; i < b.n; i++) {
+		arrives(&f, &in, &b.pkt[i]);
+		b.mbuf[i] = mbuf_of(f.b, f.len);
+		b.server[i] = cases[i].server;
+		b.hash[i] = 0xfeed0000 + 77 * i;
+		b.verdict[i] = TG_FORWARD;
+	}
+	tg_burst_no_alternatives(&b);
+	for (unsigned int i = 0; i < b.n; i++) {
+		ck_assert_uint_eq(b.alternative[i][0], TG_NO_SERVER);
+		ck_assert_uint_eq(b.alternative[i][1], TG_NO_SERVER);
+		memcpy(b.alternative[i], cases[i].alternative, sizeof(b.alternative[i]));
+	}
+	tg_encap_burst(routes, &b, &id);
+	for (unsigned int i = 0; i < b.n; i++) {
+		static const enum kind kinds[] = {[0] = GUE4, [3] = GUE6, [6] = IPIP4};
+
+		ck_assert_uint_eq(b.verdict[i], TG_FORWARD);
+		leaves(&want, &in, kinds[cases[i].server], 0, true, 0, cases[i].n, b.hash[i]);
+		check_frame(b.mbuf[i], &want);
+		rte_pktmbuf_free(b.mbuf[i]);
+	}
+}
+END_TEST
+
+/* Every port of 0xc000 to 0xffff, each by one hash in 16384, whatever the other bits are. */
+START_TEST(source_ports)
+{
+	struct inner in = {.ttl = 9, .payload = 8};
+	struct tg_route r = route(GUE4, 0, false);
+	static unsigned int seen[65536];
+	struct frame f;
+	struct tg_pkt p;
+	uint16_t id = 0;
+
+	arrives(&f, &in, &p);
+	for (unsigned int i = 0; i < 2 * 16384; i++) {
+		struct tg_gue g = {.hash = (uint64_t)i * 0x100004001};
+		struct rte_mbuf *m = mbuf_of(f.b, f.len);
+		const uint8_t *udp;
+
+		ck_assert_int_eq(tg_encap(&r, m, &p, &g, &id), TG_DROP_NONE);
+		udp = rte_pktmbuf_mtod_offset(m, uint8_t *, 14 + 20);
+		seen[udp[0] << 8 | udp[1]]++;
+		rte_pktmbuf_free(m);
+	}
+	for (unsigned int port = 0; port <= 0xffff; port++)
+		ck_assert_uint_eq(seen[port], port < 0xc000 ? 0 : 2);
+}
+END_TEST
+
 START_TEST(names)
 {
 	ck_assert_str_eq(tg_forward_name(TG_FORWARD_L2), "l2");
 	ck_assert_str_eq(tg_forward_name(TG_FORWARD_IPIP), "ipip");
+	ck_assert_str_eq(tg_forward_name(TG_FORWARD_GUE), "gue");
 	ck_assert_ptr_null(tg_forward_name(TG_FORWARD_COUNT));
 	ck_assert_uint_eq(tg_mac_word(server_mac), UINT64_C(0x1b5c4d3e2f106));
 }
@@ -547,6 +735,8 @@ static Suite *suite(void)
 				      headroom,
 				      trailer_over_buffers,
 				      burst,
+				      burst_alternatives,
+				      source_ports,
 				      names};
 	Suite *s = suite_create("encap");
 	TCase *tc = tcase_create("frames");

@@ -422,6 +422,7 @@ struct seen {
 	struct tg_flow_table *t;
 	unsigned int n;
 	uint64_t clients; /* bit i: client i went */
+	uint64_t stayed;
 };
 
 /* The entry is whole, and still findable, when it is reported. */
@@ -433,6 +434,13 @@ static void on_gone(void *ctx, struct tg_flow *f)
 	s->clients |= UINT64_C(1) << f->server;
 	ck_assert_uint_eq(f->far[63], 0x5a);
 	ck_assert_ptr_eq(find(s->t, &f->key), f);
+}
+
+static void on_stays(void *ctx, struct tg_flow *f)
+{
+	struct seen *s = ctx;
+
+	s->stayed |= UINT64_C(1) << f->server;
 }
 
 START_TEST(sweeps_in_steps_and_reports)
@@ -448,18 +456,20 @@ START_TEST(sweeps_in_steps_and_reports)
 		f->server = i;
 		f->far[63] = 0x5a;
 	}
-	tg_flow_sweep(t, 0, 13, NULL, NULL); /* a round may start anywhere */
+	tg_flow_sweep(t, 0, 13, NULL, NULL, NULL); /* a round may start anywhere */
 	while (steps < tg_flow_buckets(t)) {
 		unsigned int before = s.n;
 
-		ck_assert_uint_eq(tg_flow_sweep(t, 100 * HZ, 1, on_gone, &s), s.n - before);
+		ck_assert_uint_eq(tg_flow_sweep(t, 100 * HZ, 1, on_gone, on_stays, &s),
+				  s.n - before);
 		steps++;
 	}
 	ck_assert_uint_eq(s.n, 32);
 	ck_assert_uint_eq(s.clients, UINT64_C(0xaaaaaaaaaaaaaaaa));
+	ck_assert_uint_eq(s.stayed, UINT64_C(0x5555555555555555));
 	ck_assert_uint_eq(walk(t), 32);
-	ck_assert_uint_eq(tg_flow_sweep(t, 100 * HZ, 3 * tg_flow_buckets(t), on_gone, &s), 0);
-	ck_assert_uint_eq(tg_flow_sweep(t, 300 * HZ, 0, on_gone, &s), 0);
+	ck_assert_uint_eq(tg_flow_sweep(t, 100 * HZ, 3 * tg_flow_buckets(t), on_gone, NULL, &s), 0);
+	ck_assert_uint_eq(tg_flow_sweep(t, 300 * HZ, 0, on_gone, NULL, &s), 0);
 	tg_flow_table_free(t);
 }
 END_TEST

@@ -95,7 +95,7 @@ static inline uint64_t walk(struct tg_flow_table *t)
 
 static inline unsigned int sweep_all(struct tg_flow_table *t, uint64_t now)
 {
-	return tg_flow_sweep(t, now, tg_flow_buckets(t), NULL, NULL);
+	return tg_flow_sweep(t, now, tg_flow_buckets(t), NULL, NULL, NULL);
 }
 
 #define MODEL_KEYS 1500u /* more than the table holds: inserts fail too */
@@ -218,7 +218,7 @@ static inline void model_gone(void *ctx, struct tg_flow *f)
 
 static inline void model_sweep(struct model *m)
 {
-	tg_flow_sweep(m->t, m->now, tg_flow_buckets(m->t), model_gone, m);
+	tg_flow_sweep(m->t, m->now, tg_flow_buckets(m->t), model_gone, NULL, m);
 	for (unsigned int i = 0; i < MODEL_KEYS; i++) {
 		if (m->flow[i].flow == NULL)
 			continue;

@@ -98,6 +98,150 @@ START_TEST(edge_of_the_cut)
 }
 END_TEST
 
+/* A port of 1 Gbit/s: a byte takes 8 ns; a frame of 976 bytes and 24 between frames 8 us. */
+START_TEST(wire_bounds_the_last_bit)
+{
+	struct tg_gate_limit l = limit(100, 0, TG_GATE_DROP);
+	static struct tg_gate_stats stats;
+	struct tg_gate_wire wire;
+	struct tg_gate_item items[32];
+	uint16_t pass[32], late[32], n;
+
+	tg_gate_wire_init(&wire, 1000, 1, ghz());
+	for (unsigned int i = 0; i < 32; i++)
+		items[i] = (struct tg_gate_item){.arrival = 1000, .polled = 1000, .bytes = 976};
+	/* 100 us take 12 frames of 8 us (each rounded up by a tick), not 13 */
+	n = tg_gate_check_wire(&l, &stats, &wire, items, 32, 1000, pass, late);
+	ck_assert_uint_eq(n, 12);
+	ck_assert_uint_eq(late[0], 12);
+	ck_assert_uint_eq(stats.late_at[TG_GATE_WIRE], 20);
+	ck_assert_uint_eq(stats.late_dropped, 20);
+	/* what the driver did not take is not charged */
+	tg_gate_wire_sent(&wire, items, pass, 5, 1000);
+	ck_assert_uint_eq(wire.free, 1000 + 5 * 8001);
+	n = tg_gate_check_wire(&l, &stats, &wire, items, 32, 2000, pass, late);
+	ck_assert_uint_eq(n, 7);
+	/* an idle wire owes nothing */
+	n = tg_gate_check_wire(&l, &stats, &wire, items, 1, 1000 + 91000, pass, late);
+	ck_assert_uint_eq(n, 1);
+	n = tg_gate_check_wire(&l, &stats, &wire, items, 1, 1000 + 92001, pass, late);
+	ck_assert_uint_eq(n, 0);
+}
+END_TEST
+
+START_TEST(wire_shares_and_rates)
+{
+	struct tg_clock odd = tg_clock_init(2600000000);
+	struct tg_gate_wire wire;
+
+	tg_gate_wire_init(&wire, 0, 4, &odd);
+	ck_assert_uint_eq(wire.byte, 0);
+	tg_gate_wire_init(&wire, 10000, 4, &odd);
+	ck_assert_uint_eq(wire.byte, (uint64_t)(2.6 * 0.8 * 4 * 1048576)); /* ticks a byte */
+	tg_gate_wire_init(&wire, 1, 64, &odd);
+	ck_assert_uint_gt(wire.byte, 0);
+	tg_gate_wire_init(&wire, 10000000, 1, ghz());
+	ck_assert_uint_gt(wire.byte, 0);
+}
+END_TEST
+
+/* Arrivals of up to twice the line's rate, sent as the gate says over a line that is simulated apart:
+ * the last bit of no packet leaves later than T - margin. The plain gate lets some through. */
+START_TEST(nothing_is_late_on_the_wire)
+{
+	struct tg_gate_limit l = limit(200, 20, TG_GATE_DROP);
+	static struct tg_gate_stats stats;
+	struct tg_gate_wire wire;
+	double busy[2] = {0, 0}; /* until when: behind the predictive gate, behind the plain one */
+	uint64_t now = 1000000, late_on_wire[2] = {0, 0}, sent = 0;
+
+	tg_gate_wire_init(&wire, 1000, 1, ghz());
+	for (unsigned int round = 0; round < 20000; round++) {
+		struct tg_gate_item items[32];
+		uint16_t pass[32], late[32], n = (uint16_t)(1 + random_below(32)), np;
+
+		now += random_below(n * 8000u);
+		for (unsigned int i = 0; i < n; i++)
+			items[i] = (struct tg_gate_item){.arrival = now - random_below(50000),
+							 .polled = now,
+							 .bytes = (uint32_t)(60 +
+									     random_below(1440))};
+		np = tg_gate_check_wire(&l, &stats, &wire, items, n, now, pass, late);
+		tg_gate_wire_sent(&wire, items, pass, np, now);
+		sent += np;
+		for (unsigned int k = 0; k < 2; k++) {
+			uint16_t m = k == 0 ? np
+					    : tg_gate_check(&l, &stats, items, n, now, pass, late);
+
+			busy[k] = busy[k] > (double)now ? busy[k] : (double)now;
+			for (uint16_t i = 0; i < m; i++) {
+				busy[k] += 8.0 * (items[pass[i]].bytes + 24);
+				late_on_wire[k] += busy[k] - (double)items[pass[i]].arrival >
+						   180000;
+			}
+		}
+	}
+	ck_assert_uint_gt(sent, 100000);
+	ck_assert_uint_eq(late_on_wire[0], 0);
+	ck_assert_uint_gt(late_on_wire[1], 1000);
+}
+END_TEST
+
+START_TEST(blames_the_longest_wait)
+{
+	struct tg_gate_limit l[2] = {limit(10, 0, TG_GATE_DROP), limit(10, 0, TG_GATE_SHADOW)};
+	static struct tg_gate_stats stats;
+	uint64_t by_service[2] = {0, 0};
+	struct tg_gate_item items[4] = {
+		{.arrival = 0, .polled = 90000, .service = 0},
+		{.arrival = 0, .polled = 10000, .service = 1},
+		{.arrival = 0, .polled = 1000, .gated = 2000, .service = 1},
+		{.arrival = 99000, .polled = 99500, .service = 1},
+	};
+	uint16_t pass[4], late[4];
+
+	stats.late_service = by_service;
+	ck_assert_uint_eq(tg_gate_check(l, &stats, items, 4, 100000, pass, late), 3);
+	ck_assert_uint_eq(stats.late_at[TG_GATE_RING], 1);
+	ck_assert_uint_eq(stats.late_at[TG_GATE_STAGES], 1);
+	ck_assert_uint_eq(stats.late_at[TG_GATE_DRIVER], 1);
+	ck_assert_uint_eq(stats.late_at[TG_GATE_WIRE], 0);
+	ck_assert_uint_eq(by_service[0], 1);
+	ck_assert_uint_eq(by_service[1], 2);
+}
+END_TEST
+
+START_TEST(early_check)
+{
+	struct tg_gate_params p = {.sojourn_max_us = 10, .action = TG_GATE_DROP, .early = true};
+	struct tg_gate_limit l[3];
+	static struct tg_gate_stats stats;
+	static struct tg_burst b;
+
+	l[0] = tg_gate_compile(&p, ghz());
+	p.early = false;
+	l[1] = tg_gate_compile(&p, ghz());
+	p.early = true;
+	p.action = TG_GATE_SHADOW;
+	l[2] = tg_gate_compile(&p, ghz());
+	b.n = 6;
+	b.now = 100000;
+	for (unsigned int i = 0; i < b.n; i++) {
+		b.arrival[i] = i == 3 ? 90000 : 80000;
+		b.pkt[i].key.service = (uint16_t)(i < 3 ? i : 0);
+	}
+	b.pkt[4].key.service = TG_NO_SERVICE;
+	tg_drop(&b, 5, TG_DROP_TTL);
+	tg_gate_early(l, &stats, &b);
+	ck_assert_uint_eq(b.verdict[0], TG_DROP);
+	ck_assert_uint_eq(b.reason[0], TG_DROP_LATE);
+	for (unsigned int i = 1; i < 5; i++)
+		ck_assert_uint_eq(b.verdict[i], TG_FORWARD);
+	ck_assert_uint_eq(b.reason[5], TG_DROP_TTL);
+	ck_assert_uint_eq(stats.late_early, 1);
+}
+END_TEST
+
 #define SERVICES 5
 
 /* In loops plain tests stand for ck_assert: check makes a note to its parent each time. */
@@ -119,8 +263,9 @@ START_TEST(splits_every_burst)
 		uint64_t now = 1000000000 + random_below(1000000);
 
 		for (unsigned int i = 0; i < n; i++) {
-			items[i].arrival = now + 5000 - random_below(150000);
-			items[i].service = (uint16_t)random_below(SERVICES + 1);
+			items[i] = (struct tg_gate_item){
+				.arrival = now + 5000 - random_below(150000),
+				.service = (uint16_t)random_below(SERVICES + 1)};
 			if (items[i].service == SERVICES)
 				items[i].service = TG_NO_SERVICE;
 		}
@@ -446,6 +591,8 @@ static Suite *suite(void)
 	TCase *tc;
 
 	UNIT_CASE(s, "limits", compiles, edge_of_the_cut);
+	UNIT_CASE(s, "wire", wire_bounds_the_last_bit, wire_shares_and_rates,
+		  nothing_is_late_on_the_wire, blames_the_longest_wait, early_check);
 	UNIT_CASE(s, "burst", splits_every_burst, records_what_was_sent, runs_are_as_singles);
 	UNIT_CASE(s, "queue", closed_form);
 	UNIT_CASE(s, "arrival", arrival_under_saturation, arrival_after_a_stall,

@@ -20,6 +20,7 @@
 /* One flow under one estimator. */
 struct rig {
 	struct tg_pirate_config c;
+	struct tg_pirate_server *server; /* NULL: the flow stands alone */
 	uint8_t estimator;
 	union {
 		uint64_t words[TG_PIRATE_NEAR / 8];
@@ -57,19 +58,21 @@ static inline bool count(struct rig *r, bool sampled)
 
 static inline bool arrive(struct rig *r, const struct tg_pkt *p, uint64_t t)
 {
-	return count(r,
-		     tg_pirate_arrive(&r->c, r->estimator, r->near.words, r->far, p, t, &r->last));
+	return count(r, tg_pirate_arrive(&r->c, r->server, r->estimator, r->near.words, r->far, p,
+					 t, &r->last));
 }
 
 static inline void depart(struct rig *r, const struct tg_pkt *p, uint64_t arrival,
 			  uint64_t departure)
 {
-	tg_pirate_depart(&r->c, r->estimator, r->near.words, r->far, p, arrival, departure);
+	tg_pirate_depart(&r->c, r->server, r->estimator, r->near.words, r->far, p, arrival,
+			 departure);
 }
 
 static inline bool finish(struct rig *r)
 {
-	return count(r, tg_pirate_finish(&r->c, r->estimator, r->near.words, r->far, &r->last));
+	return count(r, tg_pirate_finish(&r->c, r->server, r->estimator, r->near.words, r->far,
+					 &r->last));
 }
 
 static inline bool pass(struct rig *r, const struct tg_pkt *p, uint64_t t)

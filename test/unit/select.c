@@ -1,133 +1,31 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The policies against their closed forms. Seeds are fixed, so the statistics are too; the bounds
- * are those of a chi-square test at 0.1 %.
- */
-#include <errno.h>
-#include <netinet/in.h>
-
-#include "group.h"
-#include "unit.h"
-
-#define DRAWS   100000
-#define IDS     1024
-#define CAP     64
-#define NOBODY  TG_NO_SERVER
-#define N_OF(a) (sizeof(a) / sizeof((a)[0]))
-
-static uint32_t cost[IDS], others[IDS], own[IDS];
-static const struct tg_select_view view = {.cost_ns = cost, .others = others, .own = own};
-
-static struct tg_select_server server(uint16_t id, uint16_t weight)
-{
-	struct tg_addr addr = tg_addr_from_v4(htonl(0x0a000000u + id));
-	char name[16];
-
-	snprintf(name, sizeof(name), "web%u", id);
-	return (struct tg_select_server){.id = id,
-					 .weight = weight,
-					 .name_hash = tg_select_name_hash(name, &addr)};
-}
-
-static struct tg_select_group *group(enum tg_policy policy, const struct tg_select_server *s,
-				     unsigned int n)
-{
-	struct tg_select_group *g = NULL;
-
-	ck_assert_int_eq(tg_select_group_create(policy, s, n, -1, &g), 0);
-	return g;
-}
-
-/* n servers of ids 0.. and weight 1. */
-static struct tg_select_group *equals(enum tg_policy policy, unsigned int n)
-{
-	struct tg_select_server s[IDS];
-
-	for (unsigned int i = 0; i < n; i++)
-		s[i] = server((uint16_t)i, 1);
-	return group(policy, s, n);
-}
-
-static struct tg_select_local local(unsigned int worker, unsigned int workers)
-{
-	struct tg_select_local l;
-
-	tg_select_local_init(&l, worker, workers, 4711);
-	ck_assert_uint_ne(l.random, 0);
-	return l;
-}
-
-static uint64_t next_random(uint64_t *state)
-{
-	*state ^= *state << 13;
-	*state ^= *state >> 7;
-	*state ^= *state << 17;
-	return *state * UINT64_C(0x9e3779b97f4a7c15);
-}
-
-static void count_entries(const struct tg_select_group *g, unsigned int *count)
-{
-	memset(count, 0, IDS * sizeof(*count));
-	for (uint32_t i = 0; i < g->table_size; i++) {
-		ck_assert_uint_lt(g->table[i], IDS);
-		count[g->table[i]]++;
-	}
-}
-
-static void draw(const struct tg_select_group *g, unsigned int *count)
-{
-	struct tg_select_local l = local(0, 1);
-	uint64_t r = 99;
-
-	memset(count, 0, IDS * sizeof(*count));
-	for (unsigned int i = 0; i < DRAWS; i++)
-		count[tg_select_pick(g, &l, &view, next_random(&r))]++;
-}
-
-/* Pearson's statistic of DRAWS draws against shares that sum to 1. */
-static double chi_square(const unsigned int *count, const double *share, unsigned int n)
-{
-	double sum = 0;
-
-	for (unsigned int i = 0; i < n; i++) {
-		double want = share[i] * DRAWS, off = count[i] - want;
-
-		sum += off * off / want;
-	}
-	return sum;
-}
-
-static const double chi_square_limit[] = {0,     10.83, 13.82, 16.27, 18.47, 20.52,
-					  22.46, 24.32, 26.12, 27.88}; /* by degrees of freedom */
-
-static void check_shares(const struct tg_select_group *g, const double *share, unsigned int n)
-{
-	unsigned int count[IDS];
-
-	draw(g, count);
-	ck_assert_double_lt(chi_square(count, share, n), chi_square_limit[n - 1]);
-}
-
-static void check_even(const struct tg_select_group *g, unsigned int n)
-{
-	double share[10];
-
-	for (unsigned int i = 0; i < n; i++)
-		share[i] = 1.0 / n;
-	check_shares(g, share, n);
-}
+/* Groups, hashes, candidates, and the policies that are pure functions of the flow's hash. */
+#include "select_rig.h"
 
 START_TEST(policies_by_name)
 {
-	for (int i = 0; i < TG_POLICY_COUNT; i++)
-		ck_assert_int_eq(tg_policy_by_name(tg_policy((enum tg_policy)i)->name), i);
-	ck_assert_str_eq(tg_policy(TG_POLICY_MAGLEV)->name, "maglev");
-	ck_assert_str_eq(tg_policy(TG_POLICY_ROUND_ROBIN)->name, "round-robin");
-	ck_assert_str_eq(tg_policy(TG_POLICY_LEAST_CONNECTIONS)->name, "least-connections");
-	ck_assert_str_eq(tg_policy(TG_POLICY_LATENCY)->name, "latency");
+	static const char *const names[] = {"maglev",
+					    "rendezvous",
+					    "round-robin",
+					    "weighted-round-robin",
+					    "least-connections",
+					    "jsq",
+					    "two-choices",
+					    "random",
+					    "model",
+					    "queue",
+					    "hybrid-seed",
+					    "completion",
+					    "latency"};
+
+	ck_assert_uint_eq(N_OF(names), TG_POLICY_COUNT);
+	for (int i = 0; i < TG_POLICY_COUNT; i++) {
+		ck_assert_str_eq(tg_policy((enum tg_policy)i)->name, names[i]);
+		ck_assert_int_eq(tg_policy_by_name(names[i]), i);
+	}
 	ck_assert_ptr_null(tg_policy(TG_POLICY_COUNT));
 	ck_assert_ptr_null(tg_policy((enum tg_policy) - 1));
-	ck_assert_int_eq(tg_policy_by_name("random"), -ENOENT);
+	ck_assert_int_eq(tg_policy_by_name("fastest"), -ENOENT);
 	ck_assert_int_eq(tg_policy_by_name(""), -ENOENT);
 }
 END_TEST
@@ -178,6 +76,41 @@ START_TEST(limits)
 	ck_assert_uint_lt(tg_select_consistent(g, UINT64_MAX), 10485);
 	tg_select_group_free(g);
 	free(s);
+}
+END_TEST
+
+/* Whatever is known of a server without weight, and however attractive, it gets nothing. */
+START_TEST(candidates_only)
+{
+	uint64_t r = 31;
+
+	for (unsigned int round = 0; round < 1000; round++) {
+		enum tg_policy policy = (enum tg_policy)(round % TG_POLICY_COUNT);
+		unsigned int n = (unsigned int)(next_random(&r) >> 32) % CAP, up = 0;
+		struct tg_select_local l = local(round % 3, 3);
+		struct tg_select_server s[CAP];
+		uint16_t weight_of[IDS] = {0};
+		struct tg_select_group *g;
+
+		for (unsigned int i = 0; i < n; i++) {
+			uint16_t id = (uint16_t)(i * 16 + (next_random(&r) >> 60)); /* sparse */
+
+			s[i] = server(id, (uint16_t)((next_random(&r) >> 32) % 3));
+			weight_of[id] = s[i].weight;
+			up += s[i].weight > 0;
+			cost[id] = s[i].weight > 0 ? (uint32_t)(next_random(&r) >> 40) : 1;
+			own[id] = s[i].weight;
+			others[id] = 0;
+		}
+		g = group(policy, s, n);
+		ck_assert_uint_eq(tg_select_count(g), up);
+		for (unsigned int k = 0; k < 50; k++) {
+			uint16_t id = tg_select_pick(g, &l, &view, next_random(&r));
+
+			ck_assert(up == 0 ? id == NOBODY : id < IDS && weight_of[id] > 0);
+		}
+		tg_select_group_free(g);
+	}
 }
 END_TEST
 
@@ -307,6 +240,22 @@ START_TEST(maglev_same_everywhere)
 }
 END_TEST
 
+/* Nor does the table that a set of servers gives. */
+START_TEST(maglev_is_for_ever)
+{
+	static const uint16_t want[16] = {2, 5, 2, 0, 1, 0, 1, 0, 0, 2, 0, 2, 1, 1, 5, 0};
+	struct tg_select_server s[6];
+	struct tg_select_group *g;
+
+	for (uint16_t i = 0; i < 6; i++)
+		s[i] = server(i, (uint16_t)(6 - i));
+	g = group(TG_POLICY_MAGLEV, s, 6);
+	for (uint64_t i = 0; i < 16; i++)
+		ck_assert_uint_eq(tg_select_consistent(g, i << 60), want[i]);
+	tg_select_group_free(g);
+}
+END_TEST
+
 START_TEST(consistent_whatever_the_policy)
 {
 	struct tg_select_group *g[TG_POLICY_COUNT];
@@ -322,6 +271,269 @@ START_TEST(consistent_whatever_the_policy)
 	}
 	for (int p = 0; p < TG_POLICY_COUNT; p++)
 		tg_select_group_free(g[p]);
+}
+END_TEST
+
+/* Shares are the weights, of any ratio. */
+START_TEST(rendezvous_weights)
+{
+	static const uint16_t weights[][5] = {{1, 1, 1, 1, 1},
+					      {1, 2, 3, 4, 10},
+					      {100, 100, 100, 100, 1},
+					      {65535, 1000, 1, 32768, 7}};
+
+	for (size_t k = 0; k < N_OF(weights); k++) {
+		struct tg_select_server s[5];
+		struct tg_select_group *g;
+		double share[5], sum = 0;
+
+		for (uint16_t i = 0; i < 5; i++) {
+			s[i] = server(i, weights[k][i]);
+			sum += weights[k][i];
+		}
+		for (unsigned int i = 0; i < 5; i++)
+			share[i] = weights[k][i] / sum;
+		g = group(TG_POLICY_RENDEZVOUS, s, 5);
+		check_shares(g, share, 5);
+		tg_select_group_free(g);
+	}
+}
+END_TEST
+
+/* Twenty draws each; 999 degrees of freedom at 0.1 %: 1144. */
+START_TEST(rendezvous_of_a_thousand)
+{
+	struct tg_select_group *g = equals(TG_POLICY_RENDEZVOUS, 1000);
+	struct tg_select_local l = local(0, 1);
+	unsigned int count[1000] = {0};
+	double sum = 0;
+	uint64_t r = 99;
+
+	for (unsigned int i = 0; i < 20000; i++)
+		count[tg_select_pick(g, &l, &view, next_random(&r))]++;
+	for (unsigned int i = 0; i < 1000; i++)
+		sum += (count[i] - 20.0) * (count[i] - 20.0) / 20;
+	ck_assert_double_lt(sum, 1144);
+	tg_select_group_free(g);
+}
+END_TEST
+
+/* One of 20 leaves, one grows: exactly its own flows move, and exactly to it. */
+START_TEST(rendezvous_disruption)
+{
+	struct tg_select_server s[20];
+	struct tg_select_local l = local(0, 1);
+	struct tg_select_group *all, *less, *more;
+	unsigned int left = 0, gained = 0;
+	uint64_t r = 8;
+
+	for (uint16_t i = 0; i < 20; i++)
+		s[i] = server(i, 5);
+	all = group(TG_POLICY_RENDEZVOUS, s, 20);
+	s[13].weight = 0;
+	less = group(TG_POLICY_RENDEZVOUS, s, 20);
+	s[13].weight = 10;
+	more = group(TG_POLICY_RENDEZVOUS, s, 20);
+	for (unsigned int i = 0; i < DRAWS; i++) {
+		uint64_t hash = next_random(&r);
+		uint16_t was = tg_select_pick(all, &l, &view, hash);
+		uint16_t now = tg_select_pick(less, &l, &view, hash);
+
+		ck_assert_uint_ne(now, 13);
+		ck_assert(was == 13 || now == was);
+		left += was == 13;
+		now = tg_select_pick(more, &l, &view, hash);
+		ck_assert(now == 13 || now == was);
+		gained += now != was;
+	}
+	ck_assert_double_eq_tol(left, DRAWS / 20.0, 300);                    /* 5 % */
+	ck_assert_double_eq_tol(gained, DRAWS * (2.0 / 21 - 1.0 / 20), 300); /* 4.5 % */
+	tg_select_group_free(all);
+	tg_select_group_free(less);
+	tg_select_group_free(more);
+}
+END_TEST
+
+/* The same servers as another gateway lists them: another order, other ids. */
+struct gateways {
+	struct tg_select_group *here, *there;
+	uint16_t other_id[IDS];
+};
+
+static void make_gateways(struct gateways *w, enum tg_policy policy, unsigned int n)
+{
+	struct tg_select_server here[IDS], there[IDS];
+
+	ck_assert_uint_ne(n % 7, 0);
+	for (unsigned int i = 0; i < n; i++) {
+		unsigned int at = (i * 7 + 11) % n;
+
+		here[i] = server((uint16_t)i, (uint16_t)(1 + i % 4));
+		there[at] = here[i];
+		there[at].id = w->other_id[i] = (uint16_t)((at + 500) % IDS);
+	}
+	w->here = group(policy, here, n);
+	w->there = group(policy, there, n);
+}
+
+/* What is known is the same too. */
+START_TEST(same_choice_on_every_gateway)
+{
+	static const enum tg_policy by_hash[] = {TG_POLICY_MAGLEV, TG_POLICY_RENDEZVOUS,
+						 TG_POLICY_COMPLETION, TG_POLICY_LATENCY};
+	static uint32_t there_cost[IDS], there_median[IDS], there_withheld[IDS];
+	const struct tg_select_view there = {.cost_ns = there_cost,
+					     .median_ns = there_median,
+					     .withheld_256 = there_withheld};
+	struct tg_select_local l = local(0, 1), k = local(1, 4);
+	uint64_t r = 3;
+
+	for (size_t p = 0; p < N_OF(by_hash); p++) {
+		struct gateways w;
+		unsigned int n = p == 0 ? 3 : 30;
+
+		make_gateways(&w, by_hash[p], n);
+		for (unsigned int i = 0; i < n; i++) {
+			cost[i] = there_cost[w.other_id[i]] = 1000 + (uint32_t)(i * i % 7) * 900;
+			median[i] = there_median[w.other_id[i]] = 2000;
+			withheld[i] = there_withheld[w.other_id[i]] = i % 5 == 0 ? 200 : 0;
+		}
+		for (unsigned int i = 0; i < 20000; i++) {
+			uint64_t hash = next_random(&r);
+
+			ck_assert_uint_eq(w.other_id[tg_select_pick(w.here, &l, &view, hash)],
+					  tg_select_pick(w.there, &k, &there, hash));
+		}
+		tg_select_group_free(w.here);
+		tg_select_group_free(w.there);
+	}
+}
+END_TEST
+
+START_TEST(candidates_are_distinct_and_agree)
+{
+	static const unsigned int sizes[] = {1, 2, 3, 4, 5, 12, 13, 100, 1000};
+	uint16_t a[TG_SELECT_CANDIDATES_MAX], b[TG_SELECT_CANDIDATES_MAX];
+	uint64_t r = 17;
+
+	for (size_t k = 0; k < N_OF(sizes); k++) {
+		unsigned int n = sizes[k], all = n < N_OF(a) ? n : (unsigned int)N_OF(a);
+		struct gateways w;
+
+		make_gateways(&w, (enum tg_policy)(k % TG_POLICY_COUNT), n);
+		for (unsigned int i = 0; i < 500; i++) {
+			uint64_t hash = next_random(&r);
+
+			ck_assert_uint_eq(tg_select_candidates(w.here, hash, a, N_OF(a)), all);
+			ck_assert_uint_eq(a[0], tg_select_consistent(w.here, hash));
+			for (unsigned int x = 0; x < all; x++)
+				for (unsigned int y = 0; y < x; y++)
+					ck_assert_uint_ne(a[x], a[y]);
+			/* a shorter list is the beginning of the longer one */
+			ck_assert_uint_eq(tg_select_candidates(w.there, hash, b, 3), n < 3 ? n : 3);
+			for (unsigned int x = 0; x < n && x < 3; x++)
+				ck_assert_uint_eq(b[x], w.other_id[a[x]]);
+		}
+		ck_assert_uint_eq(tg_select_candidates(w.here, 0, a, 0), 0);
+		ck_assert_uint_eq(tg_select_candidates(w.here, 0, a, 1), 1);
+		tg_select_group_free(w.here);
+		tg_select_group_free(w.there);
+	}
+}
+END_TEST
+
+/* Weights so unequal that a draw never meets the light ones: the list is complete all the same. */
+START_TEST(candidates_of_unequal_weights)
+{
+	struct tg_select_server s[4] = {server(0, 65535), server(1, 1), server(2, 1), server(3, 0)};
+	struct tg_select_group *g = group(TG_POLICY_LATENCY, s, 4);
+	uint16_t id[4];
+
+	for (uint64_t i = 0; i < 1000; i++) {
+		ck_assert_uint_eq(tg_select_candidates(g, i << 54, id, 4), 3);
+		ck_assert_uint_eq(id[0] + id[1] + id[2], 3);
+		ck_assert_uint_eq(id[0] * id[1] * id[2], 0);
+	}
+	tg_select_group_free(g);
+}
+END_TEST
+
+/* Second candidates are spread as the weights say, given the first. */
+START_TEST(candidates_by_weight)
+{
+	struct tg_select_server s[5];
+	struct tg_select_group *g;
+	unsigned int count[IDS] = {0}, n = 0;
+	double share[5];
+	uint64_t r = 23;
+
+	for (uint16_t i = 0; i < 5; i++)
+		s[i] = server(i, (uint16_t)(i + 1));
+	g = group(TG_POLICY_LATENCY, s, 5);
+	while (n < DRAWS) {
+		uint16_t id[2];
+
+		tg_select_candidates(g, next_random(&r), id, 2);
+		if (id[0] != 4)
+			continue;
+		count[id[1]]++;
+		n++;
+	}
+	for (unsigned int i = 0; i < 4; i++)
+		share[i] = (i + 1) / 10.0;
+	ck_assert_double_lt(chi_square(count, share, 4), chi_square_limit[3]);
+	tg_select_group_free(g);
+}
+END_TEST
+
+/* Gateways of different versions stand side by side. */
+START_TEST(candidates_are_for_ever)
+{
+	static const uint16_t want[8][3] = {{2, 0, 1}, {2, 1, 0}, {1, 0, 3}, {1, 2, 0},
+					    {0, 5, 2}, {0, 1, 2}, {1, 0, 3}, {5, 0, 1}};
+	struct tg_select_server s[6];
+	struct tg_select_group *g;
+	uint16_t id[3];
+
+	for (uint16_t i = 0; i < 6; i++)
+		s[i] = server(i, (uint16_t)(6 - i));
+	g = group(TG_POLICY_LATENCY, s, 6);
+	for (uint64_t i = 0; i < 8; i++) {
+		ck_assert_uint_eq(tg_select_candidates(g, i << 61, id, 3), 3);
+		ck_assert_mem_eq(id, want[i], sizeof(id));
+	}
+	tg_select_group_free(g);
+}
+END_TEST
+
+/* When one of 20 goes, the lists of flows that did not have it stay, but for what Maglev moves. */
+START_TEST(candidates_disruption)
+{
+	struct tg_select_server s[20];
+	struct tg_select_group *all, *less;
+	unsigned int had = 0, moved = 0;
+	uint64_t r = 77;
+
+	for (uint16_t i = 0; i < 20; i++)
+		s[i] = server(i, 5);
+	all = group(TG_POLICY_LATENCY, s, 20);
+	s[13].weight = 0;
+	less = group(TG_POLICY_LATENCY, s, 20);
+	for (unsigned int i = 0; i < DRAWS; i++) {
+		uint64_t hash = next_random(&r);
+		uint16_t a[3], b[3];
+
+		tg_select_candidates(all, hash, a, 3);
+		tg_select_candidates(less, hash, b, 3);
+		if (a[0] == 13 || a[1] == 13 || a[2] == 13)
+			had++;
+		else
+			moved += memcmp(a, b, sizeof(a)) != 0;
+	}
+	ck_assert_double_eq_tol(had, DRAWS * 3 / 20.0, 500);
+	ck_assert_uint_lt(moved, DRAWS / 20 * 2);
+	tg_select_group_free(all);
+	tg_select_group_free(less);
 }
 END_TEST
 
@@ -372,256 +584,6 @@ START_TEST(hashes_are_for_ever)
 }
 END_TEST
 
-/* Nor does the table that a set of servers gives. */
-START_TEST(maglev_is_for_ever)
-{
-	static const uint16_t want[16] = {2, 5, 2, 0, 1, 0, 1, 0, 0, 2, 0, 2, 1, 1, 5, 0};
-	struct tg_select_server s[6];
-	struct tg_select_group *g;
-
-	for (uint16_t i = 0; i < 6; i++)
-		s[i] = server(i, (uint16_t)(6 - i));
-	g = group(TG_POLICY_MAGLEV, s, 6);
-	for (uint64_t i = 0; i < 16; i++)
-		ck_assert_uint_eq(tg_select_consistent(g, i << 60), want[i]);
-	tg_select_group_free(g);
-}
-END_TEST
-
-START_TEST(round_robin_cycles)
-{
-	struct tg_select_server s[6];
-	struct tg_select_local l = local(0, 1);
-	struct tg_select_group *g;
-	uint16_t first[5];
-	unsigned int seen = 0;
-
-	for (uint16_t i = 0; i < 6; i++)
-		s[i] = server(i, (uint16_t)(10 * i)); /* 0 is none; weights do not count */
-	g = group(TG_POLICY_ROUND_ROBIN, s, 6);
-	for (unsigned int i = 0; i < 5; i++) {
-		first[i] = tg_select_pick(g, &l, &view, i);
-		seen |= 1u << first[i];
-	}
-	ck_assert_uint_eq(seen, 0x3e);
-	for (unsigned int i = 0; i < 50; i++)
-		ck_assert_uint_eq(tg_select_pick(g, &l, &view, 0), first[i % 5]);
-	tg_select_group_free(g);
-}
-END_TEST
-
-/* Four workers over eight servers start two apart. */
-START_TEST(round_robin_workers_apart)
-{
-	struct tg_select_group *g = equals(TG_POLICY_ROUND_ROBIN, 8);
-	struct tg_select_local one = local(0, 1);
-	uint16_t order[8];
-
-	for (unsigned int i = 0; i < 8; i++)
-		order[i] = tg_select_pick(g, &one, &view, 0);
-	for (unsigned int w = 0; w < 4; w++) {
-		struct tg_select_local l = local(w, 4);
-
-		for (unsigned int i = 0; i < 16; i++)
-			ck_assert_uint_eq(tg_select_pick(g, &l, &view, 0), order[(2 * w + i) % 8]);
-	}
-	tg_select_group_free(g);
-}
-END_TEST
-
-/* The cursor outlives a reload that takes servers away, or brings more. */
-START_TEST(round_robin_over_reloads)
-{
-	struct tg_select_group *many = equals(TG_POLICY_ROUND_ROBIN, 8),
-			       *few = equals(TG_POLICY_ROUND_ROBIN, 3);
-
-	for (unsigned int at = 0; at < 8; at++) {
-		struct tg_select_local l = local(0, 1);
-		unsigned int count[8] = {0};
-
-		for (unsigned int i = 0; i < at; i++)
-			tg_select_pick(many, &l, &view, 0);
-		for (unsigned int i = 0; i < 30; i++)
-			count[tg_select_pick(few, &l, &view, 0)]++;
-		for (unsigned int i = 0; i < 8; i++)
-			ck_assert_uint_eq(count[i], i < 3 ? 10 : 0);
-		for (unsigned int i = 0; i < 80; i++)
-			count[tg_select_pick(many, &l, &view, 0)]++;
-		for (unsigned int i = 0; i < 8; i++)
-			ck_assert_uint_eq(count[i], i < 3 ? 20 : 10);
-	}
-	tg_select_group_free(many);
-	tg_select_group_free(few);
-}
-END_TEST
-
-/* (a + 1) / weight against (b + 1) / weight, in exact integers. */
-static bool less_loaded(const struct tg_select_server *a, const struct tg_select_server *b)
-{
-	unsigned __int128 x = (unsigned __int128)((uint64_t)own[a->id] + others[a->id] + 1) *
-			      b->weight;
-	unsigned __int128 y = (unsigned __int128)((uint64_t)own[b->id] + others[b->id] + 1) *
-			      a->weight;
-
-	return x < y;
-}
-
-START_TEST(least_connections_takes_the_least)
-{
-	uint64_t r = 5;
-
-	for (unsigned int round = 0; round < 2000; round++) {
-		unsigned int n = 1 + (unsigned int)(next_random(&r) >> 32) % 8;
-		uint32_t range = round % 2 == 0 ? 6 : UINT32_MAX;
-		struct tg_select_local l = local(round % 4, 4);
-		struct tg_select_server s[8];
-		struct tg_select_group *g;
-
-		for (uint16_t i = 0; i < n; i++) {
-			s[i] = server(i,
-				      (uint16_t)(1 + (next_random(&r) >> 33) % (range & 0xfffe)));
-			own[i] = (uint32_t)(next_random(&r) >> 32) % range;
-			others[i] = (uint32_t)(next_random(&r) >> 32) % range;
-		}
-		g = group(TG_POLICY_LEAST_CONNECTIONS, s, n);
-		for (unsigned int k = 0; k < 4; k++) {
-			uint16_t id = tg_select_pick(g, &l, &view, next_random(&r));
-
-			ck_assert_uint_lt(id, n);
-			for (unsigned int i = 0; i < n; i++)
-				ck_assert(!less_loaded(&s[i], &s[id]));
-		}
-		tg_select_group_free(g);
-	}
-}
-END_TEST
-
-START_TEST(least_connections_spreads_ties)
-{
-	struct tg_select_group *g = equals(TG_POLICY_LEAST_CONNECTIONS, 4);
-
-	for (unsigned int i = 0; i < 4; i++) {
-		own[i] = i;
-		others[i] = 10 - i; /* alike in sum */
-	}
-	check_even(g, 4);
-	tg_select_group_free(g);
-}
-END_TEST
-
-/*
- * The better of two different ones of n, but one draw in 64 goes anywhere: the share of rank r
- * (0 the best) is 63/64 * 2 (n - 1 - r) / (n (n - 1)) + 1 / (64 n).
- */
-static void check_ranks(const struct tg_select_group *g, const unsigned int *rank, unsigned int n)
-{
-	double share[10];
-
-	for (unsigned int i = 0; i < n; i++)
-		share[i] = 63.0 / 64 * 2 * (n - 1 - rank[i]) / (n * (n - 1)) + 1.0 / (64 * n);
-	check_shares(g, share, n);
-}
-
-START_TEST(latency_prefers_the_lower)
-{
-	struct tg_select_group *two = equals(TG_POLICY_LATENCY, 2),
-			       *five = equals(TG_POLICY_LATENCY, 5);
-
-	cost[0] = 200;
-	cost[1] = 199;
-	check_ranks(two, (const unsigned int[]){1, 0}, 2);
-	cost[0] = 1;
-	check_ranks(two, (const unsigned int[]){0, 1}, 2);
-	memcpy(cost, (const uint32_t[]){500, 100, UINT32_MAX, 300, 200}, 5 * sizeof(cost[0]));
-	own[1] = 1000; /* flows do not count where costs differ */
-	check_ranks(five, (const unsigned int[]){3, 0, 4, 2, 1}, 5);
-	tg_select_group_free(two);
-	tg_select_group_free(five);
-}
-END_TEST
-
-START_TEST(latency_counts_the_delay)
-{
-	struct tg_select_server s[3] = {server(0, 1), server(1, 1), server(2, 1)};
-	struct tg_select_group *g;
-
-	cost[0] = 50000;
-	cost[1] = 50000;
-	cost[2] = 60000;
-	s[0].delay_us = 11;      /* 61000 */
-	s[1].delay_us = 4294968; /* in 32 bits it would wrap to 704 ns */
-	g = group(TG_POLICY_LATENCY, s, 3);
-	check_ranks(g, (const unsigned int[]){1, 2, 0}, 3);
-	tg_select_group_free(g);
-}
-END_TEST
-
-/* Unmeasured counts as the mean of the measured: here 200. */
-START_TEST(latency_of_the_unmeasured)
-{
-	struct tg_select_group *g = equals(TG_POLICY_LATENCY, 3);
-
-	cost[0] = 100;
-	cost[1] = 300;
-	check_ranks(g, (const unsigned int[]){0, 2, 1}, 3);
-	cost[1] = 140; /* 120: half of the sum, not a third */
-	check_ranks(g, (const unsigned int[]){0, 2, 1}, 3);
-	cost[1] = 0; /* none is worse than the only one measured: open flows decide */
-	own[0] = 2;
-	others[1] = 1;
-	check_ranks(g, (const unsigned int[]){2, 1, 0}, 3);
-	tg_select_group_free(g);
-}
-END_TEST
-
-START_TEST(latency_all_unmeasured)
-{
-	struct tg_select_group *g = equals(TG_POLICY_LATENCY, 4);
-
-	check_even(g, 4);
-	own[0] = 3;
-	others[1] = 2;
-	own[2] = 1;
-	check_ranks(g, (const unsigned int[]){3, 2, 1, 0}, 4);
-	tg_select_group_free(g);
-}
-END_TEST
-
-/* Whatever is known of a server without weight, and however attractive, it gets nothing. */
-START_TEST(candidates_only)
-{
-	uint64_t r = 31;
-
-	for (unsigned int round = 0; round < 1000; round++) {
-		enum tg_policy policy = (enum tg_policy)(round % TG_POLICY_COUNT);
-		unsigned int n = (unsigned int)(next_random(&r) >> 32) % CAP, up = 0;
-		struct tg_select_local l = local(round % 3, 3);
-		struct tg_select_server s[CAP];
-		uint16_t weight_of[IDS] = {0};
-		struct tg_select_group *g;
-
-		for (unsigned int i = 0; i < n; i++) {
-			uint16_t id = (uint16_t)(i * 16 + (next_random(&r) >> 60)); /* sparse */
-
-			s[i] = server(id, (uint16_t)((next_random(&r) >> 32) % 3));
-			weight_of[id] = s[i].weight;
-			up += s[i].weight > 0;
-			cost[id] = s[i].weight > 0 ? (uint32_t)(next_random(&r) >> 40) : 1;
-			own[id] = s[i].weight;
-			others[id] = 0;
-		}
-		g = group(policy, s, n);
-		ck_assert_uint_eq(tg_select_count(g), up);
-		for (unsigned int k = 0; k < 50; k++) {
-			uint16_t id = tg_select_pick(g, &l, &view, next_random(&r));
-
-			ck_assert(up == 0 ? id == NOBODY : id < IDS && weight_of[id] > 0);
-		}
-		tg_select_group_free(g);
-	}
-}
-END_TEST
-
 static Suite *suite(void)
 {
 	Suite *s = suite_create("select");
@@ -630,13 +592,12 @@ static Suite *suite(void)
 	UNIT_CASE(s, "maglev", maglev_balance, maglev_spreads_hashes, maglev_weights,
 		  maglev_disruption, maglev_same_everywhere, maglev_is_for_ever,
 		  consistent_whatever_the_policy);
+	UNIT_CASE(s, "rendezvous", rendezvous_weights, rendezvous_of_a_thousand,
+		  rendezvous_disruption);
+	UNIT_CASE(s, "candidates", same_choice_on_every_gateway, candidates_are_distinct_and_agree,
+		  candidates_of_unequal_weights, candidates_by_weight, candidates_are_for_ever,
+		  candidates_disruption);
 	UNIT_CASE(s, "hash", flow_hash, name_hash, hashes_are_for_ever);
-	UNIT_CASE(s, "round-robin", round_robin_cycles, round_robin_workers_apart,
-		  round_robin_over_reloads);
-	UNIT_CASE(s, "least-connections", least_connections_takes_the_least,
-		  least_connections_spreads_ties);
-	UNIT_CASE(s, "latency", latency_prefers_the_lower, latency_counts_the_delay,
-		  latency_of_the_unmeasured, latency_all_unmeasured);
 	return s;
 }
 

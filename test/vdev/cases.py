@@ -282,6 +282,10 @@ def two_queues_of_generated_input():
         assert len(workers) == 2 and all(w["received"] > 1000 for w in workers), workers
         drops = g.report()["drops"]
         assert set(drops) == {"not_ip"}, drops  # net_null frames are all zero
+        stages = {(s["lcore"], s["stage"]): s for s in g.ask("stage list")["result"]}
+        assert stages[(1, "parse")]["calls"] > 10 and stages[(1, "parse")]["packets_per_call"] == 32, stages
+        assert all(0 < stages[(1, s)]["cycles_per_packet"] < 100000 for s in ("rx", "parse", "flow", "tx")), stages
+        assert next(iter(g.telemetry("/tidegate/stages,1").values()))["parse_calls"] > 10
         assert g.stop() == 0
 
 
@@ -579,7 +583,42 @@ def net_memif():
         assert g.stop() == 0
 
 
+@case()
+def gue_all_families():
+    """GUE, IPv4 and IPv6 in both: every byte between the headers, one source port a flow, the longest packet"""
+    v6 = [{"name": f"s{n}", "address": f"2001:db8:2::{n}", "mac": "02:00:00:00:00:66"} for n in (11, 12)]
+    services = [service(forward="gue"), service(name="four-in-six", ports=[81], forward="gue", servers=v6),
+                service(name="web6", address=VIP6, forward="gue", servers=v6),
+                service(name="six-in-four", address=VIP6, ports=[81], forward="gue")]
+    def syn6(n, dport):
+        return ether() / IPv6(src="2001:db8:1::9", dst=VIP6) / TCP(sport=10000 + n, dport=dport, flags="S")
+    each = [p for n in range(30) for p in (syn(n), syn(n, dport=81), syn6(n, 80), syn6(n, 81))]
+    longest = [syn(500, dport=d) / Raw(bytes(1500 - 40 - h + more)) for d, h in ((80, 32), (81, 52)) for more in (0, 1)]
+    _, out, report = run([Ether(bytes(p).ljust(60, b"\0")) for p in each * 2 + longest], services)
+    assert report["drops"]["too_big"] == 2 and len(out) == len(each) * 2 + 2, report["drops"]
+    ports = {}
+    for p in out:
+        data, outer = bytes(p)[14:], 20 if p.type == 0x800 else 40
+        assert (p[IP].proto if outer == 20 else p[IPv6].nh) == 17 and correct(p.__class__(bytes(p)[:14 + outer])), p.summary()
+        source, port, length, checksum = (int.from_bytes(data[outer + i:outer + i + 2], "big") for i in (0, 2, 4, 6))
+        inner = IP(data[outer + 12:]) if data[outer + 9] == 4 else IPv6(data[outer + 12:])
+        assert 0xc000 <= source and (port, length, checksum) == (6080, len(data) - outer, 0), (source, port, length)
+        assert data[outer + 8:outer + 12] == bytes([0, 4 if isinstance(inner, IP) else 41, 0, 0]), data[outer:outer + 12]
+        assert (p.payload.len if outer == 20 else p.payload.plen + 40) == len(data) and correct(ether() / inner)
+        assert (inner.ttl if isinstance(inner, IP) else inner.hlim) == 63 and inner.payload.sport >= 10000
+        assert len(data) - outer - 12 == (inner.len if isinstance(inner, IP) else inner.plen + 40), "padding travelled along"
+        ports.setdefault((outer, inner.version, inner.payload.dport, inner.payload.sport), set()).add(source)
+    assert {k[:2] for k in ports} == {(20, 4), (20, 6), (40, 4), (40, 6)}
+    assert all(len(s) == 1 for s in ports.values()), "a flow has two source ports"
+    assert len({next(iter(s)) for s in ports.values()}) > 112, "source ports repeat"
+
+
+def out_of_time(*unused):
+    raise TimeoutError("the case did not end within 90 s")
+
+
 def main():
+    signal.signal(signal.SIGALRM, out_of_time)
     names = [a for a in sys.argv[1:] if not a.startswith("-")] or (QUICK if "--quick" in sys.argv else list(CASES))
     passed = failed = skipped = 0
     if not os.access(TIDEGATE, os.X_OK):
@@ -588,6 +627,7 @@ def main():
         if name not in CASES:
             sys.exit(f"no case {name}; there are: {' '.join(CASES)}")
         start = time.time()
+        signal.alarm(90)
         try:
             if CASES[name].root and os.geteuid() != 0:
                 raise Skip("needs root")
@@ -601,6 +641,7 @@ def main():
         else:
             passed += 1
             print(f"PASS {name} ({time.time() - start:.1f} s): {CASES[name].__doc__}")
+        signal.alarm(0)
         sys.stdout.flush()
     print(f"{passed} passed, {failed} failed, {skipped} skipped")
     return 1 if failed else 0

@@ -35,7 +35,10 @@ static void depart(struct tg_feed *feed, struct tg_burst *b)
 
 	for (unsigned int i = 0; i < b->n; i++) {
 		const struct tg_pkt *p = &b->pkt[i];
-		const struct tg_gate_item item = {b->mbuf[i], b->arrival[i], p->key.service};
+		const struct tg_gate_item item = {.mbuf = b->mbuf[i],
+						  .arrival = b->arrival[i],
+						  .polled = b->arrival[i],
+						  .service = p->key.service};
 		uint16_t pass = 0, late = 0;
 
 		if (b->verdict[i] != TG_FORWARD)

@@ -92,7 +92,6 @@ static int make_worker(struct offline *o, struct tg_clock clock)
 		.clock = clock,
 		.flow_table = &o->snapshot->config->flow_table,
 		.flow_secret = secret,
-		.cost_ns = o->costs,
 		.others = o->costs,
 		.seed = 1, /* the same capture gives the same report */
 	};

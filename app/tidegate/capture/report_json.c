@@ -67,14 +67,14 @@ static uint64_t exchange_sum(const uint64_t *exchanges)
 	return sum;
 }
 
-/* Exchanges by the estimator that found them. `echo` is a kind no estimator yields as yet. */
+/* Exchanges by the estimator that found them. */
 static json_t *kinds(const uint64_t *exchanges, bool *fits)
 {
 	json_t *o = json_object();
 
 	set(o, "gap", number(exchanges[TG_ESTIMATOR_GAP]), fits);
 	set(o, "ack", number(exchanges[TG_ESTIMATOR_ACK]), fits);
-	set(o, "echo", number(0), fits);
+	set(o, "echo", number(exchanges[TG_ESTIMATOR_ECHO]), fits);
 	return o;
 }
 
@@ -227,11 +227,17 @@ static json_t *drops(const struct tg_totals *t, bool *fits)
 
 static json_t *gate(const struct tg_gate_stats *g, bool *fits)
 {
-	json_t *o = json_object();
+	static const char *const place[TG_GATE_PLACES] = {"ring", "stages", "driver", "wire"};
+	json_t *o = json_object(), *at = json_object();
 
 	set(o, "checked", number(g->checked), fits);
 	set(o, "late", number(g->late), fits);
 	set(o, "late_uncertain", number(g->late_uncertain), fits);
+	set(o, "late_dropped", number(g->late_dropped), fits);
+	set(o, "late_early", number(g->late_early), fits);
+	for (unsigned int i = 0; i < TG_GATE_PLACES; i++)
+		set(at, place[i], number(g->late_at[i]), fits);
+	set(o, "late_at", at, fits);
 	set(o, "max_sojourn_ns", number(g->max_sojourn_ns), fits);
 	return o;
 }

@@ -34,13 +34,22 @@ static void duration(struct tg_table *t, unsigned int column, const struct tg_hi
 
 static void estimators(struct tg_table *t, const uint64_t *exchanges)
 {
-	bool gap = exchanges[TG_ESTIMATOR_GAP] > 0, ack = exchanges[TG_ESTIMATOR_ACK] > 0;
+	static const struct {
+		enum tg_estimator kind;
+		const char *name;
+	} kinds[] = {{TG_ESTIMATOR_ECHO, "echo"},
+		     {TG_ESTIMATOR_ACK, "ack"},
+		     {TG_ESTIMATOR_GAP, "gap"}};
+	char text[32] = "";
 
-	tg_table_cell(t, BY, "%s%s%s",
-		      ack   ? "ack"
-		      : gap ? ""
-			    : "-",
-		      ack && gap ? "+" : "", gap ? "gap" : "");
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		size_t at = strlen(text);
+
+		if (exchanges[kinds[i].kind] > 0)
+			snprintf(text + at, sizeof(text) - at, "%s%s", at > 0 ? "+" : "",
+				 kinds[i].name);
+	}
+	tg_table_cell(t, BY, "%s", text[0] != '\0' ? text : "-");
 }
 
 static void row(struct tg_table *t, const struct tg_totals *all, const struct tg_totals_server *s,
@@ -54,7 +63,8 @@ static void row(struct tg_table *t, const struct tg_totals *all, const struct tg
 	tg_table_cell(t, SERVER, "%s", s->config->name);
 	tg_table_cell(t, FLOWS, "%" PRIu64, s->flows);
 	tg_table_cell(t, EXCHANGES, "%" PRIu64,
-		      s->exchanges[TG_ESTIMATOR_GAP] + s->exchanges[TG_ESTIMATOR_ACK]);
+		      s->exchanges[TG_ESTIMATOR_GAP] + s->exchanges[TG_ESTIMATOR_ACK] +
+			      s->exchanges[TG_ESTIMATOR_ECHO]);
 	estimators(t, s->exchanges);
 	duration(t, MEAN, &s->latency, -1);
 	duration(t, P50, &s->latency, 50);
@@ -84,7 +94,8 @@ static void servers(const struct tg_totals *all, FILE *to)
 	fprintf(to,
 		"\nmean to p99: from the end of a request to the end of its answer, as its client "
 		"sees it\nserver p50:   that less the path, where the handshake was seen\n"
-		"by:           ack = acknowledgement numbers, gap = pauses between packets\n");
+		"by:           echo = the server's timestamps, ack = acknowledgement numbers,\n"
+		"              gap = pauses between packets\n");
 }
 
 static const char *meaning(const struct tg_report *r, enum tg_reason why)

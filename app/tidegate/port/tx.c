@@ -4,11 +4,13 @@
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
 
-void tg_tx_init(struct tg_tx *tx, const struct tg_port *p, unsigned int worker)
+void tg_tx_init(struct tg_tx *tx, const struct tg_port *p, unsigned int worker,
+		const struct tg_clock *clock)
 {
 	tx->ethdev = p->ethdev;
 	tx->queue = (uint16_t)worker;
 	tx->n = 0;
+	tg_gate_wire_init(&tx->wire, p->rate_mbps, p->tx_queues, clock);
 }
 
 /* The driver took a packet. */
@@ -24,28 +26,48 @@ static void free_dropped(struct tg_worker *w, struct rte_mbuf *m, enum tg_reason
 	rte_pktmbuf_free(m);
 }
 
-/*
- * The gate and the driver. items[0..n) is what is about to leave; pass[] receives what the driver
- * was given, in order, late[] what the gate refused; returns how many of pass the driver took.
- * Nothing may come between the clock read, the gate and the driver.
- */
-static uint16_t gate_and_send(struct tg_worker *w, struct tg_tx *tx,
-			      const struct tg_gate_item *items, uint16_t n, uint16_t *pass,
-			      uint16_t *n_pass, uint16_t *late, uint64_t *departure)
-{
-	struct rte_mbuf *out[TG_BURST_MAX];
-	uint64_t gate = tg_worker_now(w);
-	uint16_t np = tg_gate_check(w->snapshot->limit, &w->stats.gate, items, n, gate, pass, late);
-	uint16_t sent;
+/* What the gate decided about a burst and the driver did with it. */
+struct handing {
+	uint16_t pass[TG_BURST_MAX], late[TG_BURST_MAX]; /* indices of items, in order */
+	uint16_t n_pass, sent;                           /* given to the driver, taken by it */
+	uint64_t gate, departure;
+};
 
-	for (uint16_t k = 0; k < np; k++)
-		out[k] = items[pass[k]].mbuf;
-	sent = np == 0 ? 0 : rte_eth_tx_burst(tx->ethdev, tx->queue, out, np);
-	*departure = tg_worker_now(w);
-	tg_gate_sent(w->snapshot->limit, &w->stats.gate, &w->clock, items, pass, sent, gate,
-		     *departure);
-	*n_pass = np;
-	return sent;
+/*
+ * The gate and the driver: items[0..n) is what is about to leave. Nothing may come between the
+ * clock read, the gate and the driver.
+ */
+static void gate_and_send(struct tg_worker *w, struct tg_tx *tx, const struct tg_gate_item *items,
+			  uint16_t n, struct handing *h)
+{
+	const struct tg_gate_limit *limit = w->snapshot->limit;
+	struct tg_gate_stats *stats = &w->stats.gate;
+	struct rte_mbuf *out[TG_BURST_MAX];
+
+	h->gate = tg_worker_now(w);
+	h->n_pass = tx->wire.byte == 0
+			    ? tg_gate_check(limit, stats, items, n, h->gate, h->pass, h->late)
+			    : tg_gate_check_wire(limit, stats, &tx->wire, items, n, h->gate,
+						 h->pass, h->late);
+
+	for (uint16_t k = 0; k < h->n_pass; k++)
+		out[k] = items[h->pass[k]].mbuf;
+	h->sent = h->n_pass == 0 ? 0 : rte_eth_tx_burst(tx->ethdev, tx->queue, out, h->n_pass);
+	h->departure = tg_worker_now(w);
+	tg_gate_sent(limit, stats, &w->clock, items, h->pass, h->sent, h->gate, h->departure);
+	if (tx->wire.byte != 0)
+		tg_gate_wire_sent(&tx->wire, items, h->pass, h->sent, h->departure);
+}
+
+static inline struct tg_gate_item gate_item(const struct tg_burst *b, unsigned int i)
+{
+	return (struct tg_gate_item){
+		.mbuf = b->mbuf[i],
+		.arrival = b->arrival[i],
+		.polled = b->now,
+		.bytes = b->mbuf[i]->pkt_len,
+		.service = b->pkt[i].key.service,
+	};
 }
 
 /* One round of retries on a port: what the driver takes leaves the head of the list. */
@@ -53,24 +75,23 @@ static void retry(struct tg_worker *w, struct tg_tx *tx)
 {
 	while (tx->n > 0) {
 		struct tg_gate_item items[TG_BURST_MAX];
-		uint16_t pass[TG_BURST_MAX], late[TG_BURST_MAX];
-		uint16_t n = RTE_MIN(tx->n, (uint16_t)TG_BURST_MAX), n_pass, sent, keep = 0;
-		uint64_t departure;
+		struct handing h;
+		uint16_t n = RTE_MIN(tx->n, (uint16_t)TG_BURST_MAX), keep = 0;
 
 		for (uint16_t k = 0; k < n; k++)
 			items[k] = tx->waiting[k].gate;
-		sent = gate_and_send(w, tx, items, n, pass, &n_pass, late, &departure);
-		for (uint16_t k = 0; k < sent; k++) {
-			const struct tg_tx_item *t = &tx->waiting[pass[k]];
+		gate_and_send(w, tx, items, n, &h);
+		for (uint16_t k = 0; k < h.sent; k++) {
+			const struct tg_tx_item *t = &tx->waiting[h.pass[k]];
 
-			count_forwarded(w, t->bytes);
-			tg_pipeline_departed(w, t->flow, &t->pkt, t->server, t->bytes,
-					     t->gate.arrival, departure);
+			count_forwarded(w, t->gate.bytes);
+			tg_pipeline_departed(w, t->flow, &t->pkt, t->server, t->gate.bytes,
+					     t->gate.arrival, h.departure);
 		}
-		for (uint16_t k = 0; k < n - n_pass; k++)
-			free_dropped(w, items[late[k]].mbuf, TG_DROP_LATE);
-		for (uint16_t k = sent; k < n_pass; k++)
-			tx->waiting[keep++] = tx->waiting[pass[k]];
+		for (uint16_t k = 0; k < n - h.n_pass; k++)
+			free_dropped(w, items[h.late[k]].mbuf, TG_DROP_LATE);
+		for (uint16_t k = h.sent; k < h.n_pass; k++)
+			tx->waiting[keep++] = tx->waiting[h.pass[k]];
 		memmove(&tx->waiting[keep], &tx->waiting[n], (tx->n - n) * sizeof(tx->waiting[0]));
 		tx->n = (uint16_t)(tx->n - n + keep);
 		if (keep > 0)
@@ -85,8 +106,9 @@ void tg_tx_retry(struct tg_worker *w)
 			retry(w, &w->tx[p]);
 }
 
-/* Packet i of the burst must wait for its turn. */
-static void wait_turn(struct tg_tx *tx, struct tg_burst *b, unsigned int i, uint32_t bytes)
+/* Packet i of the burst must wait for its turn, since `gated`. */
+static void wait_turn(struct tg_tx *tx, struct tg_burst *b, unsigned int i,
+		      const struct tg_gate_item *item, uint64_t gated)
 {
 	struct tg_tx_item *t;
 
@@ -95,11 +117,9 @@ static void wait_turn(struct tg_tx *tx, struct tg_burst *b, unsigned int i, uint
 		return;
 	}
 	t = &tx->waiting[tx->n++];
-	t->gate = (struct tg_gate_item){.mbuf = b->mbuf[i],
-					.arrival = b->arrival[i],
-					.service = b->pkt[i].key.service};
+	t->gate = *item;
+	t->gate.gated = gated;
 	t->flow = b->flow[i];
-	t->bytes = bytes;
 	t->server = b->server[i];
 	t->pkt = b->pkt[i];
 	b->verdict[i] = TG_TAKEN;
@@ -110,40 +130,32 @@ static void send_by_port(struct tg_worker *w, struct tg_tx *tx, struct tg_burst 
 			 const uint8_t *index, uint16_t n)
 {
 	struct tg_gate_item items[TG_BURST_MAX];
-	uint32_t bytes[TG_BURST_MAX];
-	uint16_t pass[TG_BURST_MAX], late[TG_BURST_MAX], n_pass, sent;
-	uint64_t departure;
+	struct handing h;
 
-	for (uint16_t k = 0; k < n; k++) {
-		unsigned int i = index[k];
-
-		bytes[k] = b->mbuf[i]->pkt_len;
-		items[k].mbuf = b->mbuf[i];
-		items[k].arrival = b->arrival[i];
-		items[k].service = b->pkt[i].key.service;
-	}
+	for (uint16_t k = 0; k < n; k++)
+		items[k] = gate_item(b, index[k]);
 	if (tx->n > 0)
 		retry(w, tx);
 	if (tx->n > 0) { /* order within a flow is kept */
 		for (uint16_t k = 0; k < n; k++)
-			wait_turn(tx, b, index[k], bytes[k]);
+			wait_turn(tx, b, index[k], &items[k], b->now);
 		return;
 	}
-	sent = gate_and_send(w, tx, items, n, pass, &n_pass, late, &departure);
-	for (uint16_t k = 0; k < sent; k++) {
-		unsigned int i = index[pass[k]];
+	gate_and_send(w, tx, items, n, &h);
+	for (uint16_t k = 0; k < h.sent; k++) {
+		unsigned int i = index[h.pass[k]];
 
 		b->verdict[i] = TG_TAKEN;
-		count_forwarded(w, bytes[pass[k]]);
-		tg_pipeline_departed(w, b->flow[i], &b->pkt[i], b->server[i], bytes[pass[k]],
-				     b->arrival[i], departure);
+		count_forwarded(w, items[h.pass[k]].bytes);
+		tg_pipeline_departed(w, b->flow[i], &b->pkt[i], b->server[i],
+				     items[h.pass[k]].bytes, b->arrival[i], h.departure);
 	}
-	for (uint16_t k = sent; k < n_pass; k++) {
+	for (uint16_t k = h.sent; k < h.n_pass; k++) {
 		w->stats.refused++;
-		wait_turn(tx, b, index[pass[k]], bytes[pass[k]]);
+		wait_turn(tx, b, index[h.pass[k]], &items[h.pass[k]], h.gate);
 	}
-	for (uint16_t k = 0; k < n - n_pass; k++)
-		tg_drop(b, index[late[k]], TG_DROP_LATE);
+	for (uint16_t k = 0; k < n - h.n_pass; k++)
+		tg_drop(b, index[h.late[k]], TG_DROP_LATE);
 }
 
 /* Whoever only watches: the gate decides as it would, then the packet is let go. */
@@ -153,7 +165,7 @@ static void send_nothing(struct tg_worker *w, struct tg_burst *b)
 
 	for (unsigned int i = 0; i < b->n; i++) {
 		const struct tg_pkt *p = &b->pkt[i];
-		const struct tg_gate_item item = {b->mbuf[i], b->arrival[i], p->key.service};
+		const struct tg_gate_item item = gate_item(b, i);
 		uint16_t pass, late;
 
 		if (b->verdict[i] != TG_FORWARD)

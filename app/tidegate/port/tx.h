@@ -16,7 +16,6 @@
 struct tg_tx_item {
 	struct tg_gate_item gate;
 	struct tg_flow *flow;
-	uint32_t bytes;
 	uint16_t server;
 	struct tg_pkt pkt;
 };
@@ -24,10 +23,12 @@ struct tg_tx_item {
 struct tg_tx {
 	uint16_t ethdev, queue;
 	uint16_t n; /* waiting, oldest first */
+	struct tg_gate_wire wire;
 	struct tg_tx_item waiting[TG_TX_WAITING];
 };
 
-void tg_tx_init(struct tg_tx *tx, const struct tg_port *p, unsigned int worker);
+void tg_tx_init(struct tg_tx *tx, const struct tg_port *p, unsigned int worker,
+		const struct tg_clock *clock);
 
 /* Sends what of the burst is TG_FORWARD or TG_REPLY. Packets that are late, or do not fit the
  * waiting list, become TG_DROP; in shadow mode all of them, as `shadow`. */

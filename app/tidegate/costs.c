@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "costs.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "gateway.h"
+#include "load.h"
+
+#define STALE_MS 1000 /* without a sample for so long, a server may be worth a probe */
+
+static void publish(uint32_t *to, double value)
+{
+	uint32_t word = value > 0 ? (uint32_t)fmin(value + 0.5, UINT32_MAX) : 0;
+
+	__atomic_store_n(to, word, __ATOMIC_RELAXED);
+}
+
+static int by_value(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* A mark that a worker took is a probe under way: the next one not before it had its time. */
+static void mark_stale(struct tg_costs *c, uint16_t server, struct tg_load_view *v, uint64_t now,
+		       uint64_t period)
+{
+	bool marked = __atomic_load_n(&c->stale[server], __ATOMIC_RELAXED) != 0;
+
+	if (v->marked && !marked)
+		v->probed = now;
+	v->marked = marked;
+	if (marked || now - v->newest < period || now - v->probed < period)
+		return;
+	__atomic_store_n(&c->stale[server], 1, __ATOMIC_RELAXED);
+	v->marked = true;
+}
+
+static void one(struct tg_gateway *g, uint16_t server, uint64_t now)
+{
+	struct tg_load_view *v = tg_load_of(g->load, server);
+	struct tg_costs *c = g->costs;
+	enum tg_policy policy = g->snapshot->service[g->snapshot->service_of[server]]->policy;
+	double known, one_more;
+
+	if (v == NULL)
+		return;
+	known = v->service_ns > 0 ? v->predicted.score_ns : 0;
+	/* the hybrid may read lower with one more request, as long as the model's wait is above
+	 * the queue's; a pick never makes a server more attractive */
+	one_more = fmax(v->one_more.score_ns - v->predicted.score_ns,
+			v->service_ns / (2.0 * g->snapshot->server[server]->workers));
+	publish(&c->cost_ns[server], known);
+	if (known <= 0 ||
+	    policy == TG_POLICY_HYBRID_SEED) /* the seed does not count its own picks */
+		one_more = 0;
+	publish(&c->marginal_ns[server], one_more);
+	publish(&c->load_256[server], (v->in_system + v->fresh) * 256);
+	publish(&c->crowd_256[server],
+		256 * tg_sharing(v->in_system, g->snapshot->server[server]->workers));
+	publish(&c->withheld_256[server],
+		v->since == 0 ? 0
+			      : tg_select_withheld_256(tg_ticks_to_ns(&g->clock, now - v->since) /
+						       1000000));
+	mark_stale(c, server, v, now, tg_us_to_ticks(&g->clock, STALE_MS * 1000));
+}
+
+/* The median of the known costs of each service's servers: service and cost sort as one number. */
+static void medians(struct tg_gateway *g)
+{
+	static uint64_t known[TG_SERVERS_MAX];
+	static uint32_t median[TG_SERVICES_MAX];
+	const struct tg_snapshot *s = g->snapshot;
+	unsigned int n = 0;
+
+	memset(median, 0, s->n_services * sizeof(*median));
+	for (unsigned int i = 0; i < s->n_servers; i++)
+		if (s->server[i] != NULL && g->costs->cost_ns[i] != 0)
+			known[n++] = (uint64_t)s->service_of[i] << 32 | g->costs->cost_ns[i];
+	qsort(known, n, sizeof(*known), by_value);
+	for (unsigned int from = 0, to; from < n; from = to) {
+		for (to = from + 1; to < n && known[to] >> 32 == known[from] >> 32; to++)
+			;
+		median[known[from] >> 32] = (uint32_t)known[from + (to - from - 1) / 2];
+	}
+	for (unsigned int i = 0; i < s->n_servers; i++)
+		if (s->server[i] != NULL)
+			publish(&g->costs->median_ns[i], median[s->service_of[i]]);
+}
+
+void tg_costs_update(struct tg_gateway *g, uint64_t now)
+{
+	for (unsigned int i = 0; i < g->snapshot->n_servers; i++)
+		if (g->snapshot->server[i] != NULL)
+			one(g, (uint16_t)i, now);
+	medians(g);
+	__atomic_store_n(&g->costs->tick, g->costs->tick + 1, __ATOMIC_RELEASE);
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a flow's samples say, once an epoch: which mode is the answer, how long it takes, and how far
+ * that can be believed. Divides freely; bounded by ten buckets.
+ */
+#include <string.h>
+
+#include "bucket.h"
+#include "gap_modes.h"
+#include "log2.h"
+
+#define LEAST_SAMPLES 12   /* kept, for a number at all */
+#define BURST         8192 /* log2(16): G so far below A may be a burst's spacing .. */
+#define BURST_A_MS    20   /* .. and is, if A is too short for a delayed acknowledgement */
+#define TIGHT         1229 /* 0.6 octave: more is no single thing that takes its time */
+#define NARROW        1024 /* 0.5 octave */
+#define SHARE_A       35   /* percent of its kind that a good A holds, .. */
+#define SHARE_G       60   /* .. a good G, .. */
+#define SHARE_ALONE   90   /* .. and a fair G far above the handshake, or without one */
+#define FLOOR_US      20   /* without a handshake nothing faster is an answer; */
+#define FLOOR_PART    4096 /* log2(4): with one, nothing so much faster than that */
+
+/* Both kinds, and what the handshake says. */
+struct evidence {
+	struct tg_gap_view view[TG_ENVELOPE_KINDS];
+	struct tg_gap_kept kept[TG_ENVELOPE_KINDS];
+	bool found[TG_ENVELOPE_KINDS];
+	bool ambiguous;
+	uint16_t floor; /* log2: of the handshake's gap; 0: unknown */
+	uint16_t least; /* log2: no answer is faster */
+	uint32_t all;   /* sixteenths: samples of both kinds, without what was set aside */
+};
+
+/* The timers of delayed acknowledgements: 40 ms (Linux), 200 ms (Windows, BSD). */
+static bool looks_delayed(const struct tg_pirate_config *c, uint64_t ticks)
+{
+	uint64_t ms = c->clock.hz / 1000;
+
+	return (ticks >= 38 * ms && ticks <= 52 * ms) || (ticks >= 195 * ms && ticks <= 220 * ms);
+}
+
+static uint8_t confidence_of(const struct tg_pirate_config *c, const struct evidence *e,
+			     const struct tg_envelope_estimate *o)
+{
+	const struct tg_gap_kept *k = &e->kept[o->kind];
+	bool far = e->floor == 0 || k->centre > e->floor + TG_GAP_FAR;
+
+	if (e->ambiguous || k->centre < e->least || o->samples < LEAST_SAMPLES)
+		return TG_CONFIDENCE_LOW;
+	if (o->kind == TG_ENVELOPE_A) {
+		if (far && looks_delayed(c, o->median))
+			return TG_CONFIDENCE_LOW;
+		return o->share >= SHARE_A && k->spread <= TIGHT ? TG_CONFIDENCE_GOOD
+								 : TG_CONFIDENCE_FAIR;
+	}
+	if (k->spread > TIGHT)
+		return TG_CONFIDENCE_LOW;
+	/* Answers, or a pause in every exchange? A burst's spacing and its answers, or answers and
+	 * pauses? Without a handshake that is as slow only one narrow mode speaks for itself. */
+	if (far)
+		return o->share >= SHARE_ALONE && k->spread <= NARROW ? TG_CONFIDENCE_FAIR
+								      : TG_CONFIDENCE_LOW;
+	return o->share >= SHARE_G && !o->batch ? TG_CONFIDENCE_GOOD : TG_CONFIDENCE_FAIR;
+}
+
+/* The lower of the two; of a burst's spacing and an answer, the answer. */
+static unsigned int choose(const struct tg_pirate_config *c, struct evidence *e)
+{
+	uint32_t a = e->kept[TG_ENVELOPE_A].centre, g = e->kept[TG_ENVELOPE_G].centre;
+
+	if (!e->found[TG_ENVELOPE_G])
+		return TG_ENVELOPE_A;
+	if (!e->found[TG_ENVELOPE_A])
+		return TG_ENVELOPE_G;
+	e->ambiguous = g + BURST < a;
+	if (e->ambiguous &&
+	    tg_log2_ticks((uint16_t)a, c->gap_shift) < c->clock.hz / 1000 * BURST_A_MS)
+		return TG_ENVELOPE_A;
+	return a <= g ? TG_ENVELOPE_A : TG_ENVELOPE_G;
+}
+
+static uint16_t log_of(const struct tg_pirate_config *c, uint64_t ticks)
+{
+	return ticks >> c->gap_shift == 0 ? 0 : tg_log2_of(ticks, c->gap_shift);
+}
+
+/* The flow's own handshake says how far its client is; its server's best one guards against a slow one,
+ * and stands in where none was seen. */
+static void set_floor(const struct tg_pirate_config *c, struct evidence *e, uint16_t own,
+		      uint64_t server)
+{
+	uint16_t best = log_of(c, server);
+
+	e->floor = own != 0 ? own : best;
+	if (best == 0 || (own != 0 && own < best))
+		best = own;
+	if (best == 0)
+		e->least = log_of(c, c->clock.hz / 1000 * FLOOR_US / 1000);
+	else
+		e->least = (uint16_t)(best > FLOOR_PART ? best - FLOOR_PART : 0);
+}
+
+bool tg_envelope_estimate(const struct tg_pirate_config *c, const struct tg_envelope_near *n,
+			  const struct tg_envelope_far *f, uint64_t floor,
+			  struct tg_envelope_estimate *out)
+{
+	struct evidence e;
+	const struct tg_gap_view *v;
+	const struct tg_gap_kept *k;
+
+	memset(out, 0, sizeof(*out));
+	e.all = 0;
+	e.ambiguous = false;
+	set_floor(c, &e, f->floor, floor);
+	for (unsigned int kind = 0; kind < TG_ENVELOPE_KINDS; kind++) {
+		tg_gap_look(n, f, kind, &e.view[kind]);
+		out->all = (uint16_t)(out->all + e.view[kind].all / ONE);
+		tg_gap_cut_below(&e.view[kind], e.least);
+		e.all += e.view[kind].all;
+	}
+	for (unsigned int kind = 0; kind < TG_ENVELOPE_KINDS; kind++)
+		e.found[kind] = tg_gap_find_kept(&e.view[kind], e.all, e.floor, &e.kept[kind]);
+	if (!e.found[TG_ENVELOPE_A] && !e.found[TG_ENVELOPE_G])
+		return false;
+	out->kind = (uint8_t)choose(c, &e);
+	v = &e.view[out->kind];
+	k = &e.kept[out->kind];
+	out->samples = (uint16_t)(k->count / ONE);
+	out->share = (uint8_t)(k->count * 100 / v->all);
+	out->spread = k->spread;
+	out->floor = e.floor == 0 ? 0 : tg_log2_ticks(e.floor, c->gap_shift);
+	out->median = tg_log2_ticks(tg_gap_median(v, k), c->gap_shift);
+	out->mean = tg_gap_mean(v, k, c->gap_shift);
+	out->before = tg_gap_before(v, k, c->gap_shift);
+	out->batch = v->aside > v->all;
+	out->confidence = confidence_of(c, &e, out);
+	return true;
+}
+
+/* Of the epoch's samples those that are exchanges, at least one. */
+static uint32_t exchanges(const struct tg_envelope_estimate *e, unsigned int since)
+{
+	uint32_t n = since * (uint32_t)e->samples / e->all;
+
+	return n != 0 ? n : 1;
+}
+
+/* What is not sure is at most this: the answer, and a pause after it. */
+bool tg_envelope_close(const struct tg_pirate_config *c, struct tg_pirate_server *server,
+		       struct tg_envelope_near *n, const struct tg_envelope_far *f,
+		       struct tg_sample *out)
+{
+	unsigned int since = n->since;
+	struct tg_envelope_estimate e;
+
+	n->since = 0;
+	n->due = TG_ENVELOPE_EPOCH;
+	if (since == 0 || !tg_envelope_estimate(c, n, f, server != NULL ? server->floor : 0, &e) ||
+	    e.samples < LEAST_SAMPLES)
+		return false;
+	memset(out, 0, sizeof(*out));
+	out->latency = e.mean;
+	out->lo = e.floor < e.mean ? e.floor : e.mean;
+	out->hi = e.mean + e.before;
+	out->batch = e.batch;
+	out->server = TG_SAMPLE_UNKNOWN;
+	out->count = exchanges(&e, since);
+	out->kind = TG_ESTIMATOR_GAP;
+	out->confidence = e.confidence;
+	return true;
+}
