@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a gateway measured after the warm-up: its cumulative counters now, less those then. */
+#include "report.h"
+#include "sim_gateway_private.h"
+
+/* Structures of counters alone, but for the largest values, which the caller keeps. */
+static void subtract_words(void *now, const void *before, size_t size)
+{
+	for (size_t i = 0; i < size; i += sizeof(uint64_t)) {
+		uint64_t a, b;
+
+		memcpy(&a, (char *)now + i, sizeof(a));
+		memcpy(&b, (const char *)before + i, sizeof(b));
+		a -= b;
+		memcpy((char *)now + i, &a, sizeof(a));
+	}
+}
+
+static void subtract_hist(struct tg_hist *now, const struct tg_hist *before)
+{
+	const struct tg_hist all = *now;
+
+	tg_hist_sub(&all, before, now);
+}
+
+static void subtract_worker(struct tg_worker_stats *now, const struct tg_worker_stats *before)
+{
+	const struct tg_worker_stats all = *now;
+
+	subtract_words(now, before, sizeof(*now));
+	now->gate.max_sojourn_ns = all.gate.max_sojourn_ns;
+	tg_hist_sub(&all.gate.sojourn, &before->gate.sojourn, &now->gate.sojourn);
+	tg_hist_sub(&all.gate.handing, &before->gate.handing, &now->gate.handing);
+}
+
+static void subtract_server(struct tg_totals_server *now, const struct tg_totals_server *before)
+{
+	now->flows -= before->flows;
+	now->packets -= before->packets;
+	now->bytes -= before->bytes;
+	for (unsigned int k = 0; k < TG_ESTIMATOR_COUNT; k++)
+		now->exchanges[k] -= before->exchanges[k];
+	now->setup -= before->setup;
+	subtract_hist(&now->latency, &before->latency);
+	subtract_hist(&now->server, &before->server);
+}
+
+void tg_sim_gateway_begin(struct tg_sim_gateway *g)
+{
+	tg_totals_free(&g->before);
+	memset(&g->before, 0, sizeof(g->before));
+	g->late_before = g->late_on_wire;
+	if (g->made)
+		tg_totals_collect(g->gateway.snapshot, g->gateway.worker, g->gateway.n_workers,
+				  &g->before);
+}
+
+/* Since the warm-up ended. A gateway that was restarted since has counted from nothing. */
+static int totals(const struct tg_sim_gateway *g, struct tg_totals *t)
+{
+	int r = tg_totals_collect(g->gateway.snapshot, g->gateway.worker, g->gateway.n_workers, t);
+
+	if (r != 0 || g->before.snapshot != g->gateway.snapshot)
+		return r;
+	subtract_worker(&t->all, &g->before.all);
+	t->dropped -= g->before.dropped;
+	for (unsigned int i = 0; i < t->n_servers && i < g->before.n_servers; i++)
+		subtract_server(&t->server[i], &g->before.server[i]);
+	return 0;
+}
+
+json_t *tg_sim_gateway_json(const struct tg_sim_gateway *g)
+{
+	struct tg_totals t;
+	struct tg_report report = {.totals = &t};
+	json_t *all = NULL;
+
+	if (!g->made)
+		return json_null();
+	if (totals(g, &t) != 0)
+		return NULL;
+	all = tg_report_json(&report);
+	tg_totals_free(&t);
+	json_object_set_new(all, "clock", json_string("virtual"));
+	json_object_set_new(all, "wire",
+			    json_pack("{s:I, s:I}", "missed", (json_int_t)g->missed, "late",
+				      (json_int_t)(g->late_on_wire - g->late_before)));
+	return all;
+}

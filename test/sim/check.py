@@ -1,0 +1,212 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Is the simulator to be trusted? Cases of the whole program; run.sh runs them.
+
+usage: check.py [CASE...]
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+
+import closed_forms
+from simulator import HERE, SIM, TOP, command, finish, scenario, start
+
+CASES = {}
+
+
+def case(f):
+    CASES[f.__name__] = f
+    return f
+
+
+class Skip(Exception):
+    pass
+
+
+def scenarios():
+    """Those of the tests, and the examples."""
+    for folder in (os.path.join(HERE, "scenarios"), os.path.join(TOP, "examples/sim")):
+        for name in sorted(os.listdir(folder)):
+            if name.endswith(".json"):
+                yield os.path.join(folder, name)
+
+
+def check(path, *options, **settings):
+    """What --check says: exit code, stdout, stderr."""
+    done = subprocess.run(command(path, "--check", *options, **settings), capture_output=True, text=True, timeout=30,
+                          check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+@case
+def known_queues():
+    """waits and percentiles of M/M/c, M/D/1, M/G/1, M/G/c; Little's law; conservation"""
+    figures = closed_forms.run(scale=0.6)  # test/bar/sim.sh looks closer
+    bad = [f"{f['case']}: expected {f['expected']}, got {f['got']} (allowed {100 * f['allowed']:.2f} %)"
+           for f in figures if not f["good"]]
+    for f in figures:
+        if f["case"] in [q.name for q in closed_forms.QUEUES]:
+            print(f"  {f['case']:30} {f['expected']:9.5f} {f['got']:9.5f} {100 * f['error']:+6.2f} % of +-"
+                  f"{100 * f['allowed']:.2f} %")
+    assert not bad, "\n".join(bad)
+
+
+@case
+def same_seed_same_bytes():
+    """the same seed gives the same bytes, another one others; everything is accounted for in the worst of weathers"""
+    runs = [start(scenario("mixed"), "--quiet") for _ in range(2)]
+    first, second = (finish(r)[0] for r in runs)
+    assert first == second, "two runs of one seed differ"
+    other = finish(start(scenario("mixed"), "--quiet", "--seed", "4"))[0]
+    assert first != other, "two seeds give the same"
+    for text in (first, other):
+        r = json.loads(text)
+        for what, c in r["conservation"].items():
+            assert c["balanced"], (what, c)
+        for g in r["clients"]:
+            assert g["answered"]["mean"] > 0, g["name"]
+        windows = len(r["series"]["groups"][0]["count"])
+        assert windows == 8, windows
+
+
+@case
+def common_random_numbers():
+    """another policy meets the same requests: the work asked for is the same to the last bit"""
+    work = {"clients[2].timeout_s": 0, "clients[2].work_us": {"kind": "exponential", "mean": 300}}
+    texts = [finish(start(scenario("mixed"), "--quiet", "--policy", p, settings=work))[0]
+             for p in ("round-robin", "maglev")]
+    asked = [json.loads(t)["clients"][2]["whole_run"]["asked"]["values"] for t in texts]
+    assert texts[0] != texts[1] and asked[0] == asked[1], asked
+
+
+@case
+def tables():
+    """the table has every group, server and gateway; --quiet and --results work; the speed is on stderr"""
+    _, out, err = finish(start(scenario("mixed"), "--replications", "1", "--duration", "0.5", "--warmup", "0.1"))
+    for word in ("loop", "pages", "bursts", "names", "quic", "gateway 0", "gateway 1", "p99.9", "Little's law",
+                 "everything is accounted for"):
+        assert word in out, (word, out)
+    assert "packets/s" in err and "packets/s" not in out
+    _, out, err = finish(start(scenario("queue"), "--quiet", "--duration", "0.1", "--replications", "1"))
+    assert out == "" and err == "", (out, err)
+
+
+@case
+def bad_scenarios():
+    """what is impossible is named with file and JSON path before anything runs, all of it, exit code 1"""
+    q = scenario("queue")
+    for settings, *says in (
+            ({"clients[0].rate": -5}, "$.clients[0].rate: -5 is out of range"),
+            ({"clients[0].rate": 10000}, "$.clients[0]: service \"q\" is overloaded without end"),
+            ({"servers[0].worker": 2}, "$.servers[0].worker: is no key of this place"),
+            ({"servers[0].workers": 1e30}, "$.servers[0].workers: 1e30 is no whole number"),
+            ({"clients[0].service": "w"}, "$.clients[0].service: \"w\" is no service"),
+            ({"servers[0].address": "10.0.0.9"}, "$.servers[0].address: 10.0.0.9 is no server",
+             "$.config.services[0].servers[0].address: 10.0.0.11: nobody has it"),
+            ({"config.services[0].policy": "guess"}, "$.config.services[0].policy: \"guess\"")):
+        for options in ((), ("--check",)):
+            done = subprocess.run(command(q, *options, **settings), capture_output=True, text=True, timeout=30,
+                                  check=False)
+            assert done.returncode == 1 and done.stdout == "", (settings, done)
+            for sentence in says:
+                assert f"{q}: {sentence}" in done.stderr, (sentence, done.stderr)
+    for text in (b"", b"{", b"[" * 100000, b"{\"version\": 1\0}", b"\xff\xfe", b"7", b"{\"version\": 1e999}"):
+        with tempfile.NamedTemporaryFile(suffix=".json") as f:
+            f.write(text)
+            f.flush()
+            code, out, err = check(f.name)
+            assert code == 1 and out == "" and f.name in err, (text[:20], code, err)
+    for words in ([], ["a", "b"], ["--seed"], ["--best", "a"], ["--set", "x", "a"]):
+        done = subprocess.run([SIM, *words], capture_output=True, text=True, timeout=30, check=False)
+        assert done.returncode == 2 and done.stderr.startswith("tidegate-sim: "), (words, done)
+    for path in ("/nowhere.json", "/", "/dev/zero"):
+        code, _, err = check(path)
+        assert code == 1 and path in err, err
+
+
+@case
+def predicted_load():
+    """--check predicts the load that the servers then have"""
+    code, out, _ = check(scenario("queue"), **{"servers[0].workers": 3, "clients[0].rate": 12000})
+    assert code == 0 and "predicted load of its servers 0.4000" in out, out
+
+
+@case
+def schema():
+    """the published JSON Schema: its keys are the checker's, and every scenario of ours fits it"""
+    try:
+        import jsonschema
+    except ImportError as error:
+        raise Skip("python3-jsonschema is missing") from error
+    with open(os.path.join(TOP, "app/tidegate-sim/tidegate-sim.schema.json"), encoding="utf-8") as f:
+        document = json.load(f)
+    validator = jsonschema.Draft202012Validator(document)
+    validator.check_schema(document)
+    for path in scenarios():
+        with open(path, encoding="utf-8") as f:
+            validator.validate(json.load(f))
+        code, _, err = check(path)
+        assert code == 0, err
+    places = {"": document, "gateways[0].": document["$defs"]["gateway"], "servers[0].": document["$defs"]["server"],
+              "servers[0].in.": document["$defs"]["link"], "clients[0].": document["$defs"]["group"],
+              "clients[0].tcp.": document["$defs"]["tcp"]}
+    for place, definition in places.items():
+        _, _, err = check(scenario("queue"), **{place + "nonsense": 1})
+        allowed = next(line for line in err.splitlines() if "nonsense" in line).split("allowed: ")[1].split(", ")
+        assert allowed == list(definition["properties"]), (place, allowed, list(definition["properties"]))
+
+
+@case
+def pictures():
+    """plot.py draws what two runs gave, as SVG and PNG"""
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError as error:
+        raise Skip("python3-matplotlib is missing") from error
+    with tempfile.TemporaryDirectory() as folder:
+        paths = []
+        for policy in ("maglev", "latency"):
+            text = finish(start(scenario("mixed"), "--quiet", "--replications", "1", "--duration", "1", "--policy",
+                                policy))[0]
+            paths.append(f"{folder}/{policy}.json")
+            with open(paths[-1], "wb") as f:
+                f.write(text)
+        for end, magic in (("svg", b"<?xml"), ("png", b"\x89PNG")):
+            picture = f"{folder}/both.{end}"
+            subprocess.run(["/usr/bin/python3", f"{TOP}/app/tidegate-sim/plot.py", "--out", picture, *paths],
+                           check=True, capture_output=True, timeout=60)
+            with open(picture, "rb") as f:
+                assert f.read(5).startswith(magic[:5]), end
+
+
+def main():
+    names = sys.argv[1:] or list(CASES)
+    passed = failed = skipped = 0
+    if not os.access(SIM, os.X_OK):
+        sys.exit(f"{SIM} is not built (meson setup build && ninja -C build)")
+    for name in names:
+        if name not in CASES:
+            sys.exit(f"no case {name}; there are: {' '.join(CASES)}")
+        begin = time.monotonic()
+        try:
+            CASES[name]()
+        except Skip as why:
+            skipped += 1
+            print(f"SKIPPED {name}: {why}")
+        except Exception:  # noqa: BLE001: any fault of a case is its failure
+            failed += 1
+            print(f"FAIL {name}: {CASES[name].__doc__}\n{traceback.format_exc()}")
+        else:
+            passed += 1
+            print(f"PASS {name} ({time.monotonic() - begin:.1f} s): {CASES[name].__doc__}")
+        sys.stdout.flush()
+    print(f"{passed} passed, {failed} failed, {skipped} skipped")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
