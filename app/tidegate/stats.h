@@ -32,6 +32,7 @@ struct tg_server_stats {
 	uint64_t bytes;
 	uint64_t exchanges[TG_ESTIMATOR_COUNT]; /* by the estimator that found them */
 	uint64_t setup;         /* first exchanges of TLS connections: not in the histograms */
+	uint64_t unsure;        /* exchanges known only by an upper bound: not in them either */
 	struct tg_hist latency; /* L */
 	struct tg_hist server;  /* S */
 	struct tg_pirate_server pirate;

@@ -166,7 +166,7 @@ static int latency(struct query *q)
 	uint16_t service = service_of(q, 0);
 	const struct tg_totals_server *only = NULL;
 	struct tg_hist *l, *s;
-	uint64_t kind[TG_ESTIMATOR_COUNT] = {0};
+	uint64_t kind[TG_ESTIMATOR_COUNT] = {0}, unsure = 0;
 
 	if (service == TG_NO_SERVICE)
 		return -EINVAL;
@@ -189,9 +189,11 @@ static int latency(struct query *q)
 		tg_hist_add(s, &e->server);
 		for (unsigned int k = 0; k < TG_ESTIMATOR_COUNT; k++)
 			kind[k] += e->exchanges[k];
+		unsure += e->unsure;
 	}
 	tg_tel_u64(q->d, "exchanges_gap", kind[TG_ESTIMATOR_GAP]);
 	tg_tel_u64(q->d, "exchanges_ack", kind[TG_ESTIMATOR_ACK]);
+	tg_tel_u64(q->d, "exchanges_unsure", unsure);
 	tg_tel_u64(q->d, "exchanges_echo", kind[TG_ESTIMATOR_ECHO]);
 	histogram(q->d, "latency", l);
 	tg_tel_u64(q->d, "server_exchanges", s->count);

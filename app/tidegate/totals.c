@@ -45,6 +45,7 @@ static void add_server(struct tg_totals_server *out, const struct tg_server_stat
 	out->packets += tg_stat_read(&st->packets);
 	out->bytes += tg_stat_read(&st->bytes);
 	out->setup += tg_stat_read(&st->setup);
+	out->unsure += tg_stat_read(&st->unsure);
 	for (unsigned int e = 0; e < TG_ESTIMATOR_COUNT; e++)
 		out->exchanges[e] += tg_stat_read(&st->exchanges[e]);
 	tg_hist_add(&out->latency, &st->latency);

@@ -18,7 +18,7 @@ struct tg_totals_server {
 	uint64_t flows, packets, bytes;
 	uint64_t open; /* flows now */
 	uint64_t exchanges[TG_ESTIMATOR_COUNT];
-	uint64_t setup;
+	uint64_t setup, unsure;
 	struct tg_hist latency; /* L */
 	struct tg_hist server;  /* S */
 };

@@ -12,6 +12,8 @@
  * Gaps are told apart in the logarithm. A gap is taken when the packet that ends it arrives, unless
  * the packet that begins it is still on its way through the gateway: then when that has departed.
  */
+#include <string.h>
+
 #include "histogram.h"
 
 #define MODE_JOIN     1389 /* log2(1.6): neighbouring buckets this near are one mode */
@@ -140,11 +142,12 @@ static bool close_epoch(const struct tg_pirate_config *c, struct tg_gap_near *n,
 		n->due = n->since;
 		return false;
 	}
+	memset(out, 0, sizeof(*out));
 	out->latency = m.latency;
+	out->hi = m.latency;
 	out->server = TG_SAMPLE_UNKNOWN;
 	out->count = fresh;
 	out->kind = TG_ESTIMATOR_GAP;
-	out->setup = false;
 	n->cut = cut;
 	n->carried = (uint16_t)(m.causal / 2);
 	/* half its weight stays: it follows changes, and small epochs help each other */

@@ -167,5 +167,6 @@ bool tg_envelope_close(const struct tg_pirate_config *c, struct tg_pirate_server
 	out->count = exchanges(&e, since);
 	out->kind = TG_ESTIMATOR_GAP;
 	out->confidence = e.confidence;
+	out->unsure = e.confidence == TG_CONFIDENCE_LOW;
 	return true;
 }

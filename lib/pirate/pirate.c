@@ -4,6 +4,7 @@
  */
 #include <netinet/in.h>
 
+#include "gap_envelope.h"
 #include "log2.h"
 #include "state.h"
 
@@ -48,6 +49,14 @@ struct tg_pirate_config tg_pirate_compile(const struct tg_pirate_params *params,
 	return c;
 }
 
+/* What a flow is measured by: an enum tg_estimator, or this for gaps read by the envelope rule. */
+#define BY_ENVELOPE TG_ESTIMATOR_COUNT
+
+static uint8_t by_gaps(const struct tg_pirate_config *c)
+{
+	return c->gap_rule == TG_GAP_ENVELOPE ? BY_ENVELOPE : TG_ESTIMATOR_GAP;
+}
+
 uint8_t tg_pirate_choose(const struct tg_pirate_config *c, const struct tg_pkt *p)
 {
 	bool tcp = p->key.protocol == IPPROTO_TCP;
@@ -60,14 +69,14 @@ uint8_t tg_pirate_choose(const struct tg_pirate_config *c, const struct tg_pkt *
 	switch (c->estimator) {
 	case TG_ESTIMATOR_AUTO:
 		if (!tcp)
-			return TG_ESTIMATOR_GAP;
+			return by_gaps(c);
 		return p->flags & TG_PKT_TS ? TG_ESTIMATOR_ECHO : TG_ESTIMATOR_ACK;
 	case TG_ESTIMATOR_ECHO:
 		return tcp ? TG_ESTIMATOR_ECHO : TG_ESTIMATOR_OFF;
 	case TG_ESTIMATOR_ACK:
 		return tcp ? TG_ESTIMATOR_ACK : TG_ESTIMATOR_OFF;
 	case TG_ESTIMATOR_GAP:
-		return TG_ESTIMATOR_GAP;
+		return by_gaps(c);
 	default:
 		return TG_ESTIMATOR_OFF;
 	}
@@ -81,6 +90,8 @@ bool tg_pirate_arrive(const struct tg_pirate_config *c, struct tg_pirate_server 
 		return tg_ack_arrive(c, server, near, far, p, arrival, out);
 	if (estimator == TG_ESTIMATOR_ECHO)
 		return tg_echo_arrive(c, server, near, far, p, arrival, out);
+	if (estimator == BY_ENVELOPE)
+		return tg_envelope_arrive(c, server, near, far, out);
 	if (estimator == TG_ESTIMATOR_GAP)
 		return tg_gap_arrive(c, near, far, arrival, out);
 	return false;
@@ -93,6 +104,8 @@ void tg_pirate_depart(const struct tg_pirate_config *c, struct tg_pirate_server 
 	(void)server;
 	if (estimator == TG_ESTIMATOR_ACK || estimator == TG_ESTIMATOR_ECHO)
 		tg_ack_depart(c, near, far, p, arrival, departure);
+	else if (estimator == BY_ENVELOPE)
+		tg_envelope_depart(c, near, far, p, arrival);
 	else if (estimator == TG_ESTIMATOR_GAP)
 		tg_gap_depart(c, near, far, arrival);
 }
@@ -104,6 +117,8 @@ bool tg_pirate_finish(const struct tg_pirate_config *c, struct tg_pirate_server 
 		return tg_ack_finish(c, near, far, out);
 	if (estimator == TG_ESTIMATOR_ECHO)
 		return tg_echo_finish(c, server, near, far, out);
+	if (estimator == BY_ENVELOPE)
+		return tg_envelope_close(c, server, near, far, out);
 	if (estimator == TG_ESTIMATOR_GAP)
 		return tg_gap_finish(c, near, far, out);
 	return false;

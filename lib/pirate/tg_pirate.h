@@ -94,6 +94,7 @@ struct tg_sample {
 	uint32_t count;     /* exchanges it stands for: 1, or the causal gaps of a gap epoch */
 	uint8_t kind;       /* TG_ESTIMATOR_GAP, TG_ESTIMATOR_ACK or TG_ESTIMATOR_ECHO */
 	uint8_t confidence; /* TG_CONFIDENCE_* */
+	bool unsure;        /* an upper bound, no figure to publish: a pause may be in it */
 	bool batch;         /* several requests were in flight: not one request's latency */
 	bool bound;         /* the answer may have ended later: L is a lower bound */
 	bool setup;         /* first exchange of a connection whose SYN was seen */
@@ -136,7 +137,8 @@ struct tg_pirate_server {
 struct tg_pirate_config tg_pirate_compile(const struct tg_pirate_params *params,
 					  const struct tg_clock *clock);
 
-/* The estimator a new flow gets from its first packet: TG_ESTIMATOR_GAP, _ACK, _ECHO or _OFF. */
+/* The estimator a new flow gets from its first packet: TG_ESTIMATOR_OFF, or a value for the calls
+ * below, which says by which rule as well: a reload may change the rule, a flow keeps its own. */
 uint8_t tg_pirate_choose(const struct tg_pirate_config *c, const struct tg_pkt *p);
 
 /*

@@ -10,12 +10,12 @@ list() {
 	echo "[$*]"
 }
 
-# service NAME ADDRESS PROTOCOL PORT FORWARD POLICY SERVER…
+# service NAME ADDRESS PROTOCOL PORT FORWARD POLICY SERVER…; SERVICE_MORE: further keys of it
 service() {
 	local name=$1 address=$2 protocol=$3 port=$4 forward=$5 policy=$6
 	shift 6
-	printf '{"name": "%s", "address": "%s", "protocol": "%s", "ports": [%s], "forward": "%s", "policy": "%s", "servers": %s}' \
-		"$name" "$address" "$protocol" "$port" "$forward" "$policy" "$(list "$@")"
+	printf '{"name": "%s", "address": "%s", "protocol": "%s", "ports": [%s], "forward": "%s", "policy": "%s"%s, "servers": %s}' \
+		"$name" "$address" "$protocol" "$port" "$forward" "$policy" "${SERVICE_MORE:+, $SERVICE_MORE}" "$(list "$@")"
 }
 
 # gateway_config FORM SERVICE…: writes $WORK/gateway.json for the network of that form.

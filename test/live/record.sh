@@ -38,7 +38,7 @@ done
 gateway_config two-arm \
 	"$(service web "$VIP4" tcp 8080 l2 maglev "${four[@]}")" \
 	"$(service web6 "$VIP6" tcp 8080 l2 maglev "${six[@]}")" \
-	"$(service echo "$VIP4" udp 8080 l2 maglev "${four[@]}")"
+	"$(SERVICE_MORE='"gap_rule": "mode-sum"' service echo "$VIP4" udp 8080 l2 maglev "${four[@]}")" # they never pause
 filter="(tcp or udp) and (dst host $VIP4 or dst host $VIP6)"
 if [ $form = two-arm ]; then
 	gateway_start

@@ -84,12 +84,20 @@ START_TEST(chooses_by_what_the_headers_show)
 	};
 
 	for (unsigned int i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct tg_pirate_config c = {.estimator = cases[i].configured};
+		struct tg_pirate_config c = {.estimator = cases[i].configured,
+					     .gap_rule = TG_GAP_MODE_SUM};
+		bool gap = cases[i].want == TG_ESTIMATOR_GAP;
 		struct tg_pkt p = {0};
 
 		p.key.protocol = cases[i].protocol;
 		p.key.flags = cases[i].flags;
 		ck_assert_msg(tg_pirate_choose(&c, &p) == cases[i].want, "case %u", i);
+		/* the same choice, but gaps are read by another rule, and the flow keeps it */
+		c.gap_rule = TG_GAP_ENVELOPE;
+		ck_assert_msg((tg_pirate_choose(&c, &p) == cases[i].want) == !gap, "case %u", i);
+		ck_assert_msg((tg_pirate_choose(&c, &p) == TG_ESTIMATOR_OFF) ==
+				      (cases[i].want == TG_ESTIMATOR_OFF),
+			      "case %u", i);
 	}
 }
 END_TEST

@@ -219,7 +219,7 @@ END_TEST
 
 START_TEST(auto_takes_what_headers_show)
 {
-	struct tg_pirate_params params = {0};
+	struct tg_pirate_params params = {.gap_rule = TG_GAP_MODE_SUM};
 	struct tg_clock clock = tg_clock_init(1000000000);
 	struct tg_pirate_config c = tg_pirate_compile(&params, &clock);
 	struct tg_pkt p = segment(TG_TCP_SYN, 1, 0, 0), udp = {.key.protocol = IPPROTO_UDP};
