@@ -20,6 +20,7 @@
 #include "port/tx.h"
 #include "privilege.h"
 #include "tg_mem.h"
+#include "tsc.h"
 
 #define INBOX_SIZE       4096
 #define POOL_CACHE       256
@@ -307,7 +308,7 @@ int tg_gateway_start(struct tg_gateway *g, const struct tg_options *options,
 {
 	struct tg_gateway_env env = {
 		.name = "",
-		.clock = tg_clock_init(rte_get_tsc_hz()),
+		.clock = tg_clock_init(tg_tsc_hz()),
 		.now = rte_rdtsc(),
 		.seed = rte_rdtsc(),
 	};

@@ -10,6 +10,7 @@
 #include "options.h"
 #include "preflight.h"
 #include "run.h"
+#include "tsc.h"
 
 static volatile bool quit, hup;
 
@@ -61,6 +62,7 @@ static int run_gateway(const struct tg_options *o)
 
 	if (config == NULL)
 		return 1;
+	tg_tsc_start(); /* EAL takes its time */
 	if (tg_eal_start(o->eal_argc, o->eal_argv, err, sizeof(err)) != 0) {
 		tg_config_free(config);
 		return complain(err);

@@ -114,6 +114,16 @@ static enum tg_reason first_packet(const struct tg_pkt *p, bool *consistent, boo
 	return TG_DROP_NONE;
 }
 
+/*
+ * The arrival that latency is measured from: when the poll found the packet. The gate's arrival is the
+ * earliest possible one: after the host took the core away that is milliseconds too early, and the
+ * fastest trip would be learnt from it. A capture knows the truth.
+ */
+static inline uint64_t found_at(const struct tg_worker *w, const struct tg_burst *b, unsigned int i)
+{
+	return w->mode == TG_MODE_OFFLINE ? b->arrival[i] : b->now;
+}
+
 static void measure(struct tg_worker *w, struct tg_flow *f, const struct tg_pkt *p,
 		    uint64_t arrival)
 {
@@ -211,7 +221,7 @@ static void place(struct tg_worker *w, struct tg_burst *b, unsigned int i)
 		f->asking |= TG_FLOW_GUESS;
 	else if (w->local[p->key.service].probe)
 		f->asking |= TG_FLOW_PROBE;
-	measure(w, f, p, b->arrival[i]);
+	measure(w, f, p, found_at(w, b, i));
 }
 
 /* The server of an entry went away: the flow gets another, and is measured from there on. */
@@ -254,7 +264,7 @@ static void follow_flows(struct tg_worker *w, struct tg_burst *b)
 		b->server[i] = f->server;
 		if (unlikely((f->asking & TG_FLOW_GUESS) != 0))
 			name_alternatives(w, b, i);
-		measure(w, f, &b->pkt[i], b->arrival[i]);
+		measure(w, f, &b->pkt[i], found_at(w, b, i));
 		if (unlikely((b->pkt[i].tcp_flags & (TG_TCP_FIN | TG_TCP_RST)) != 0))
 			end_exchange(w, f, &b->pkt[i]);
 	}
@@ -310,7 +320,7 @@ void tg_pipeline_run_handed(struct tg_worker *w, struct tg_burst *b)
 }
 
 void tg_pipeline_departed(struct tg_worker *w, struct tg_flow *f, const struct tg_pkt *p,
-			  uint16_t server, uint32_t bytes, uint64_t arrival, uint64_t departure)
+			  uint16_t server, uint32_t bytes, uint64_t polled, uint64_t departure)
 {
 	struct tg_server_stats *st = tg_snapshot_stats(w->snapshot, server, w->index);
 	uint64_t since;
@@ -323,7 +333,7 @@ void tg_pipeline_departed(struct tg_worker *w, struct tg_flow *f, const struct t
 	if (p->flags & TG_PKT_TLS)
 		f->tls = 1;
 	tg_pirate_depart(&w->snapshot->pirate[p->key.service], &st->pirate, f->estimator, f->near,
-			 f->far, p, arrival, departure);
+			 f->far, p, polled, departure);
 	if ((f->asking & TG_FLOW_WAITS) == 0 &&
 	    tg_pirate_open(f->estimator, f->near, f->far, &since))
 		request_opened(w, f, st);

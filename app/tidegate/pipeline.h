@@ -23,10 +23,11 @@ void tg_pipeline_run(struct tg_worker *w, struct tg_burst *b);
 /* A burst of packets that another worker handed over: parsed again, from service on. */
 void tg_pipeline_run_handed(struct tg_worker *w, struct tg_burst *b);
 
-/* A packet of flow f (NULL: none) was accepted by the driver at `departure` (or would have been,
- * where nothing is sent): counts it for its server, and its exchange opens. */
+/* A packet of flow f (NULL: none) that was polled at `polled` (b->now then) was accepted by the driver
+ * at `departure` (or would have been, where nothing is sent): counts it for its server, and its
+ * exchange opens. */
 void tg_pipeline_departed(struct tg_worker *w, struct tg_flow *f, const struct tg_pkt *p,
-			  uint16_t server, uint32_t bytes, uint64_t arrival, uint64_t departure);
+			  uint16_t server, uint32_t bytes, uint64_t polled, uint64_t departure);
 
 /* Counts packets that are TG_DROP by reason and frees them. The one place that frees. */
 void tg_pipeline_finish(struct tg_worker *w, struct tg_burst *b);

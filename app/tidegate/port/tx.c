@@ -86,7 +86,7 @@ static void retry(struct tg_worker *w, struct tg_tx *tx)
 
 			count_forwarded(w, t->gate.bytes);
 			tg_pipeline_departed(w, t->flow, &t->pkt, t->server, t->gate.bytes,
-					     t->gate.arrival, h.departure);
+					     t->gate.polled, h.departure);
 		}
 		for (uint16_t k = 0; k < n - h.n_pass; k++)
 			free_dropped(w, items[h.late[k]].mbuf, TG_DROP_LATE);
@@ -148,7 +148,7 @@ static void send_by_port(struct tg_worker *w, struct tg_tx *tx, struct tg_burst 
 		b->verdict[i] = TG_TAKEN;
 		count_forwarded(w, items[h.pass[k]].bytes);
 		tg_pipeline_departed(w, b->flow[i], &b->pkt[i], b->server[i],
-				     items[h.pass[k]].bytes, b->arrival[i], h.departure);
+				     items[h.pass[k]].bytes, b->now, h.departure);
 	}
 	for (uint16_t k = h.sent; k < h.n_pass; k++) {
 		w->stats.refused++;
@@ -177,8 +177,7 @@ static void send_nothing(struct tg_worker *w, struct tg_burst *b)
 		}
 		tg_gate_sent(w->snapshot->limit, &w->stats.gate, &w->clock, &item, &pass, 1, now,
 			     now);
-		tg_pipeline_departed(w, b->flow[i], p, b->server[i], b->wire_len[i], b->arrival[i],
-				     now);
+		tg_pipeline_departed(w, b->flow[i], p, b->server[i], b->wire_len[i], b->now, now);
 		tg_drop(b, i, TG_DROP_SHADOW);
 	}
 }
