@@ -64,11 +64,11 @@ static const struct tg_config_key server_keys[] = {
 	{KEY(address, tg_read_address), .required = true},
 	{.name = "mac", .read = read_mac},
 	{UINT(weight, 0, UINT16_MAX), .standard = "1"},
-	{UINT(workers, 1, UINT16_MAX), .standard = "1", .no_effect = true},
-	{UINT(service_time_us, 0, EXCHANGE_MAX_US), .standard = "0", .no_effect = true},
+	{UINT(workers, 1, UINT16_MAX), .standard = "1"},
+	{UINT(service_time_us, 0, EXCHANGE_MAX_US), .standard = "0"},
 	{KEY(tier, tg_read_name)},
 	{UINT(delay_us, 0, DELAY_MAX_US)},
-	{KEY(alpha, read_alpha), .standard = "0", .no_effect = true},
+	{KEY(alpha, read_alpha), .standard = "0"},
 	{KEY(state, tg_read_choice), .choice = state_name, .standard = "up"},
 };
 

@@ -247,23 +247,22 @@ START_TEST(notes)
 	ck_assert(
 		among(report.notes, report.n_notes,
 		      "f: flow_table.slots_per_worker: 3000 is rounded up to 4096, a power of two"));
-	ck_assert(among(report.notes, report.n_notes,
-			"f: services[0].servers[1].workers: has no effect in this version"));
-	/* not on the server side's link */
-	done(c);
-	c = must_parse(
-		"{\"version\": 1, \"services\": [{" SERVICE ", \"servers\": ["
-		"{\"name\": \"a\", \"address\": \"10.0.0.11\", \"weight\": 0, \"alpha\": 0},"
-		"{\"name\": \"b\", \"address\": \"10.0.0.12\", \"state\": \"down\", \"alpha\": 3},"
-		"{\"name\": \"c\", \"address\": \"10.0.0.13\", \"state\": \"drain\", \"alpha\": 3}"
-		"]}]}");
+	done(c); /* not on the server side's link */
+	c = must_parse("{\"version\": 1, \"services\": [{" SERVICE
+		       ", \"admission_wait_max_us\": 9, \"servers\": ["
+		       "{\"name\": \"a\", \"address\": \"10.0.0.11\", \"weight\": 0},"
+		       "{\"name\": \"b\", \"address\": \"10.0.0.12\", \"state\": \"down\"},"
+		       "{\"name\": \"c\", \"address\": \"10.0.0.13\", \"state\": \"drain\"}"
+		       "]}, {\"name\": \"v\", \"address\": \"192.0.2.77\", \"protocol\": \"any\","
+		       "\"admission_wait_max_us\": 9, \"servers\": ["
+		       "{\"name\": \"a\", \"address\": \"10.0.0.11\"}]}]}");
 	ck_assert_uint_eq(report.n_notes, 2);
 	ck_assert(
 		among(report.notes, report.n_notes,
 		      "f: services[0]: takes no new flows: no server is up with a weight above 0"));
 	ck_assert(among(report.notes, report.n_notes,
-			"f: services[0].servers[0].alpha: has no effect in this version "
-			"(nor have 2 more like it)"));
+			"f: services[0].admission_wait_max_us: has no effect in this version "
+			"(nor have 1 more like it)"));
 	done(c);
 }
 END_TEST
