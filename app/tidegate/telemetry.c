@@ -143,6 +143,8 @@ static int load(struct query *q, const struct tg_totals_server *e)
 	histogram(q->d, "window_latency", &window[0]);
 	histogram(q->d, "window_server", &window[1]);
 	free(window);
+	tg_tel_u64(q->d, "repeated_requests", e->repeated);
+	tg_tel_u64(q->d, "repeated_syns", e->syns_repeated);
 	tg_tel_u64(q->d, "waiting", v->waiting);
 	tg_tel_u64(q->d, "fresh_connections", v->fresh);
 	tg_tel_u64(q->d, "overdue", v->overdue);

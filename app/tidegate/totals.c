@@ -46,6 +46,8 @@ static void add_server(struct tg_totals_server *out, const struct tg_server_stat
 	out->bytes += tg_stat_read(&st->bytes);
 	out->setup += tg_stat_read(&st->setup);
 	out->unsure += tg_stat_read(&st->unsure);
+	out->repeated += tg_stat_read(&st->pirate.repeated);
+	out->syns_repeated += tg_stat_read(&st->pirate.syns_repeated);
 	for (unsigned int e = 0; e < TG_ESTIMATOR_COUNT; e++)
 		out->exchanges[e] += tg_stat_read(&st->exchanges[e]);
 	tg_hist_add(&out->latency, &st->latency);

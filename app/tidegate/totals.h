@@ -19,8 +19,9 @@ struct tg_totals_server {
 	uint64_t open; /* flows now */
 	uint64_t exchanges[TG_ESTIMATOR_COUNT];
 	uint64_t setup, unsure;
-	struct tg_hist latency; /* L */
-	struct tg_hist server;  /* S */
+	uint64_t repeated, syns_repeated; /* requests and SYNs that clients sent again */
+	struct tg_hist latency;           /* L */
+	struct tg_hist server;            /* S */
 };
 
 struct tg_totals {

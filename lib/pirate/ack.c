@@ -255,12 +255,14 @@ static void open_exchange(const struct tg_pirate_config *c, struct tg_ack_near *
 }
 
 /* A SYN starts the flow, also where the entry knows an older connection of the same ports. */
-static void syn_departs(const struct tg_pirate_config *c, struct tg_ack_near *n,
-			struct tg_ack_far *f, const struct tg_pkt *p, uint64_t arrival,
-			uint64_t departure)
+static void syn_departs(const struct tg_pirate_config *c, struct tg_pirate_server *s,
+			struct tg_ack_near *n, struct tg_ack_far *f, const struct tg_pkt *p,
+			uint64_t arrival, uint64_t departure)
 {
 	if (f->isn_known && f->isn == p->seq) {
 		n->handshake = 0; /* sent again */
+		if (s != NULL)
+			s->syns_repeated++;
 		return;
 	}
 	*n = (struct tg_ack_near){
@@ -274,15 +276,16 @@ static void syn_departs(const struct tg_pirate_config *c, struct tg_ack_near *n,
 		open_exchange(c, n, f, arrival, departure);
 }
 
-void tg_ack_depart(const struct tg_pirate_config *c, struct tg_ack_near *n, struct tg_ack_far *f,
-		   const struct tg_pkt *p, uint64_t arrival, uint64_t departure)
+void tg_ack_depart(const struct tg_pirate_config *c, struct tg_pirate_server *s,
+		   struct tg_ack_near *n, struct tg_ack_far *f, const struct tg_pkt *p,
+		   uint64_t arrival, uint64_t departure)
 {
 	const uint8_t kind = p->tcp_flags & (TG_TCP_SYN | TG_TCP_RST | TG_TCP_ACK);
 	uint32_t end = p->seq + p->payload_len;
 	enum step step;
 
 	if (kind == TG_TCP_SYN)
-		syn_departs(c, n, f, p, arrival, departure);
+		syn_departs(c, s, n, f, p, arrival, departure);
 	if (kind != TG_TCP_ACK)
 		return;
 	if (n->handshake) /* it arrived before the SYN departed: the gap cannot be told */
@@ -290,8 +293,11 @@ void tg_ack_depart(const struct tg_pirate_config *c, struct tg_ack_near *n, stru
 	if (p->payload_len == 0 && n->seq_known)
 		return;
 	step = n->seq_known ? step_of(n->seq_end, end) : STEP_AHEAD;
-	if (step == STEP_NONE)
+	if (step == STEP_NONE) {
+		if (s != NULL && p->payload_len > 0 && !is_probe(n, p))
+			s->repeated++;
 		return;
+	}
 	n->seq_end = end;
 	n->seq_known = 1;
 	if (p->payload_len == 0)

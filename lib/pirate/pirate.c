@@ -101,9 +101,8 @@ void tg_pirate_depart(const struct tg_pirate_config *c, struct tg_pirate_server 
 		      uint8_t estimator, void *near, void *far, const struct tg_pkt *p,
 		      uint64_t arrival, uint64_t departure)
 {
-	(void)server;
 	if (estimator == TG_ESTIMATOR_ACK || estimator == TG_ESTIMATOR_ECHO)
-		tg_ack_depart(c, near, far, p, arrival, departure);
+		tg_ack_depart(c, server, near, far, p, arrival, departure);
 	else if (estimator == BY_ENVELOPE)
 		tg_envelope_depart(c, near, far, p, arrival);
 	else if (estimator == TG_ESTIMATOR_GAP)

@@ -85,8 +85,9 @@ bool tg_ack_arrive(const struct tg_pirate_config *c, struct tg_pirate_server *s,
 bool tg_echo_arrive(const struct tg_pirate_config *c, struct tg_pirate_server *s,
 		    struct tg_ack_near *n, struct tg_ack_far *f, const struct tg_pkt *p,
 		    uint64_t arrival, struct tg_sample *out);
-void tg_ack_depart(const struct tg_pirate_config *c, struct tg_ack_near *n, struct tg_ack_far *f,
-		   const struct tg_pkt *p, uint64_t arrival, uint64_t departure);
+void tg_ack_depart(const struct tg_pirate_config *c, struct tg_pirate_server *s,
+		   struct tg_ack_near *n, struct tg_ack_far *f, const struct tg_pkt *p,
+		   uint64_t arrival, uint64_t departure);
 bool tg_ack_finish(const struct tg_pirate_config *c, struct tg_ack_near *n, struct tg_ack_far *f,
 		   struct tg_sample *out);
 bool tg_echo_finish(const struct tg_pirate_config *c, struct tg_pirate_server *s,

@@ -114,11 +114,13 @@ struct tg_sample {
  * the calls below; others may read single words (relaxed). A flow moves it by a bounded weight.
  */
 struct tg_pirate_server {
-	uint64_t floor;     /* ticks: least handshake gap; 0: none seen */
-	uint64_t no_period; /* exchanges with timestamps of no clear period: fell back to ack */
-	uint64_t shook;     /* ticks: departure of the SYN that ... */
-	uint32_t shook_v;   /* ... was answered with this timestamp, for ... */
-	uint32_t shook_by;  /* ... a client whose address hashes to this; 0: none */
+	uint64_t floor;         /* ticks: least handshake gap; 0: none seen */
+	uint64_t repeated;      /* requests, or parts of them, that clients sent again */
+	uint64_t syns_repeated; /* SYNs sent again: the server, or its answer, did not arrive */
+	uint64_t no_period;     /* exchanges with timestamps of no clear period: fell back to ack */
+	uint64_t shook;         /* ticks: departure of the SYN that ... */
+	uint32_t shook_v;       /* ... was answered with this timestamp, for ... */
+	uint32_t shook_by;      /* ... a client whose address hashes to this; 0: none */
 	int32_t drift;   /* of the server's timestamps: what a period takes more, 2^-32: the ... */
 	int32_t rate[3]; /* ... median of three clients' ... */
 	uint32_t rate_by[3];

@@ -356,6 +356,11 @@ START_TEST(what_opens_and_closes_nothing)
 		ck_assert_msg(ask(&w, end + 90e6), "%s", none[i].what);
 		ck_assert_msg(fabs(ms(w.r.last.latency) - 5.1) < 0.0002, "%s: %f", none[i].what,
 			      ms(w.r.last.latency));
+		/* but a request or SYN that is sent again says something of the server's health */
+		ck_assert_msg(w.server.repeated == (none[i].len == 100 ? 2 : 0), "%s",
+			      none[i].what);
+		ck_assert_msg(w.server.syns_repeated == (none[i].flags == TG_TCP_SYN ? 2 : 0), "%s",
+			      none[i].what);
 	}
 }
 END_TEST

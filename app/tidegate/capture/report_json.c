@@ -97,6 +97,8 @@ static json_t *server(const struct tg_totals_server *s, bool *fits)
 	set(o, "exchanges", number(exchange_sum(s->exchanges)), fits);
 	set(o, "setup_exchanges", number(s->setup), fits);
 	set(o, "unsure_exchanges", number(s->unsure), fits);
+	set(o, "repeated_requests", number(s->repeated), fits);
+	set(o, "repeated_syns", number(s->syns_repeated), fits);
 	set(o, "estimator", kinds(s->exchanges, fits), fits);
 	set(o, "latency_ns", times(&s->latency, true, fits), fits);
 	set(o, "server_ns", times(&s->server, true, fits), fits);
