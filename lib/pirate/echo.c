@@ -147,18 +147,22 @@ static void learn_q(const struct tg_pirate_config *c, struct tg_ack_far *f, int3
 	if (f->fresh) {
 		f->path = (uint32_t)least((int32_t)f->path, most(0, f->d - bound));
 	} else {
-		f->d = most(f->d, bound + (int32_t)f->path - period);
-		f->q_hi = most(f->q_hi, bound);
+		f->d = most(f->d, least(bound + (int32_t)f->path - period, f->d + over));
+		f->q_hi = most(f->q_hi, least(bound, f->q_hi + over));
 	}
 }
 
-/* S: within what the timestamps allow, what the path leaves of L. */
+/*
+ * S: the server's own timestamps say it, less the time between the departures of SYN and request; two
+ * roundings make that right to a period. What the path leaves of L is finer as long as it agrees: on a
+ * path that jitters it does not.
+ */
 static void server_time(const struct tg_pirate_config *c, const struct tg_pirate_server *s,
 			const struct tg_ack_near *n, struct tg_ack_far *f, struct tg_sample *out)
 {
 	int32_t period = c->period[f->period - 1].gaps, own = (int32_t)f->own;
 	int32_t asked = own - f->from;
-	int32_t served = units_of(c, out->latency) - own, left, lo, hi;
+	int32_t served = units_of(c, out->latency) - own, left, raw, lo, hi;
 
 	if (!n->batch)
 		learn_q(c, f, asked - period);
@@ -173,8 +177,9 @@ static void server_time(const struct tg_pirate_config *c, const struct tg_pirate
 	left = served - (int32_t)f->path;
 	lo = least(f->q_lo, f->q_hi) - asked;
 	hi = f->q_hi + period - asked;
-	if (left < lo - period / 4 || left > hi + period / 4) /* the path is not what it was then */
-		left = lo + (hi - lo) / 2;
+	raw = hi - period;
+	if (left < raw - period || left > raw + period) /* the path is not what it was then */
+		left = raw;
 	left = least(most(left, lo), hi);
 	out->server = ticks_of(c, most(0, least(left, served)));
 }

@@ -91,8 +91,12 @@ static inline uint64_t echo_line(const struct tg_pirate_config *c, struct tg_pir
 	return line(c, s, f, v);
 }
 
-/* What was believed of the trips no longer fits: the clocks drift, or the route changed. The newer
- * evidence stands. */
+/*
+ * What was believed of the trips no longer fits: the clocks drift, or the route changed. The newer
+ * evidence stands. The bound of the other direction moves along, by as much and no more: a path that
+ * jitters is shorter at times than the handshake said. What the handshake itself showed (q_hi) stays:
+ * one accident on the way of a SYN is the same for all of a connection, and averages out over many.
+ */
 static inline void fall(const struct tg_pirate_config *c, struct tg_ack_far *f, int32_t by)
 {
 	int32_t period = c->period[f->period - 1].gaps, bound;
@@ -103,8 +107,7 @@ static inline void fall(const struct tg_pirate_config *c, struct tg_ack_far *f, 
 	if (f->fresh || !f->path_known)
 		return;
 	bound = f->d - (int32_t)f->path + period;
-	f->q_lo = least(f->q_lo, bound);
-	f->q_hi = least(f->q_hi, bound + period);
+	f->q_lo = most(least(f->q_lo, bound), f->q_lo - by);
 }
 
 /* A packet that echoes v, which is on the line at `at`, has come. */

@@ -147,7 +147,6 @@ void tg_echo_move_anchor(const struct tg_pirate_config *c, struct tg_pirate_serv
 	f->v_anchor = v;
 	f->fresh = 0;
 	f->d += creep;
-	f->q_hi = least(f->q_hi + creep, INT32_MAX / 4);
 	f->q_lo = most(f->q_lo - creep, INT32_MIN / 4);
 	f->d_near -= f->d_near / 8;
 	f->q_near -= f->q_near / 8;

@@ -1,0 +1,118 @@
+"""How close every estimator comes to the truth: see run.sh."""
+import argparse
+import json
+import os
+import sys
+import time
+
+import bars
+import captured
+import known
+import simulated
+import table
+import workloads
+
+PUBLISHED = ("workload", "quantity", "estimator", "error_of_mean", "median_relative_error", "within_5", "within_15", "n")
+# What the short run asserts: figures that hold today with room for another seed. (quantity, estimator): most the error
+# of the mean may be. What the bars ask and is missed stands in doc/accuracy.md.
+SHORT = {
+    "closed loop": {("L", "auto"): 0.01, ("S", "auto"): 0.01, ("L", "ack"): 0.002, ("S", "ack"): 0.005},
+    "think 200 ms before 10 %": {("L", "auto"): 0.02, ("S", "auto"): 0.02},
+    "steady server, closed loop": {("L", "auto"): 0.01, ("L", "gap"): 0.01, ("L", "mode-sum"): 0.01},
+    "path of 20 ms with jitter": {("L", "auto"): 0.15, ("S", "auto"): 0.08, ("L", "ack"): 0.01},
+}
+
+
+def asserted(cases):
+    """Name and whether it holds."""
+    for workload, bounds in SHORT.items():
+        for (quantity, estimator), most in bounds.items():
+            c = bars.of(cases, workload, quantity, estimator)
+            error = c["error_of_mean"]
+            yield (f"{workload}, {quantity} by {estimator}: {bars.points(error)}, at most {100 * most:g} %",
+                   error is not None and abs(error) <= most)
+
+
+def simulate(chosen, replications):
+    cases, begin = [], time.monotonic()
+    for w in chosen:
+        cases += simulated.cases(w, replications)
+        print(f"{time.monotonic() - begin:6.1f} s  {w.name}", file=sys.stderr, flush=True)
+    return cases
+
+
+def show(simulations, synthetic, real):
+    table.show("Simulated", simulations)
+    table.show("Known arrivals: what gaps must give", synthetic)
+    if real:
+        table.show("Captures: client → server packets alone", real)
+        table.methods("All methods on the captures", real)
+    else:
+        print("\nSKIPPED captures: TIDEGATE_CAPTURES names no folder with truth.tsv")
+    table.methods("All estimators on the simulated workloads, L",
+                  [c for c in simulations if c["quantity"] == "L" and not c["workload"].startswith(("ticks", "no time"))])
+    table.worst(simulations + real)
+
+
+def arguments():
+    p = argparse.ArgumentParser(prog="test/accuracy/run.sh", description="How close every estimator comes to the truth.")
+    p.add_argument("--short", action="store_true", help="a few workloads with asserted bounds, within 30 s")
+    p.add_argument("--bars", action="store_true", help="the last line is the cases as JSON; exit code 1 where a bar is missed")
+    p.add_argument("--json", metavar="FILE", help="cases, bars and what they rest on")
+    p.add_argument("--picture", metavar="FILE.svg", help="the CDF of the errors")
+    p.add_argument("--replications", type=int, default=0, help="windows of each server (default 6; short 2)")
+    p.add_argument("--only", metavar="WORD", help="workloads whose name has it")
+    return p.parse_args()
+
+
+def short(options):
+    chosen = [w for w in workloads.everything() if w.name in SHORT]
+    cases = simulate(chosen, options.replications or 2)
+    table.show("Simulated", cases)
+    synthetic = list(known.cases())
+    table.show("Known arrivals", synthetic)
+    checks = list(asserted(cases))
+    wrong = list(known.bad(synthetic))
+    for name, good in checks:
+        print(f"{'PASS' if good else 'FAIL'} {name}")
+    print("\n".join(f"FAIL {w}" for w in wrong) or "PASS known arrivals")
+    failed = sum(not good for _, good in checks) + bool(wrong)
+    return cases + synthetic, [], failed, len(checks) + 1
+
+
+def full(options):
+    chosen = [w for w in workloads.everything() if not options.only or options.only in w.name]
+    simulations = simulate(chosen, options.replications or 6)
+    synthetic, real = list(known.cases()), [] if options.only else list(captured.cases())
+    show(simulations, synthetic, real)
+    cases = simulations + synthetic + real
+    judged = bars.judge(cases, chosen)
+    bars.show(judged)
+    wrong = list(known.bad(synthetic))
+    print("\n".join(f"FAIL {w}" for w in wrong) or "Known arrivals give what they must.")
+    return cases, judged, sum(not j["met"] for j in judged) + len(wrong), len(judged) + 1
+
+
+def main():
+    options = arguments()
+    if not os.access(simulated.SIM, os.X_OK):
+        sys.exit(f"{simulated.SIM} is not built (meson setup build && ninja -C build), or TIDEGATE_BUILD names another folder")
+    cases, judged, failed, total = (short if options.short else full)(options)
+    plain = [{k: c[k] for k in PUBLISHED} for c in cases]
+    if options.json:
+        with open(options.json, "w", encoding="utf-8") as f:
+            json.dump({"cases": [{**p, "windows": c["windows"], "known": c["known"], "errors": c["errors"]}
+                                 for p, c in zip(plain, cases)], "bars": judged, "not_measured": bars.NOT_MEASURED}, f, indent=1)
+    if options.picture and not table.picture(options.picture, cases):
+        print("SKIPPED the picture: python3-matplotlib is missing")
+    if options.bars:
+        print(json.dumps({"cases": plain}))
+        return 1 if failed else 0
+    if options.short:
+        print(f"{total - failed} passed, {failed} failed, 0 skipped")
+        return 1 if failed else 0
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
