@@ -23,7 +23,7 @@ suites=(
 	build:600:quick build-asan:600:full
 	unit:120:quick unit-asan:240:full
 	lint:60:quick drivers:180:full
-	vdev:180:quick sim:240:full accuracy:90:full captures:180:full live:300:full fuzz:200:full bench:90:full
+	vdev:180:quick sim:240:full accuracy:90:full choice:90:full captures:180:full live:300:full fuzz:200:full bench:90:full
 )
 
 usage() {
@@ -135,6 +135,10 @@ suite_accuracy() {
 	test/accuracy/run.sh --short
 }
 
+suite_choice() {
+	test/choice/run.sh --short
+}
+
 suite_captures() {
 	/usr/bin/python3 test/captures/made.py || return
 	if [ -z "${TIDEGATE_CAPTURES:-}" ]; then
@@ -233,7 +237,7 @@ case " ${only[*]} " in
 *" unit-asan "* | *" fuzz "*) only+=(build-asan) ;;
 esac
 case " ${only[*]} " in
-*" unit "* | *" vdev "* | *" sim "* | *" accuracy "* | *" captures "* | *" live "* | *" bench "*) only+=(build) ;;
+*" unit "* | *" vdev "* | *" sim "* | *" accuracy "* | *" choice "* | *" captures "* | *" live "* | *" bench "*) only+=(build) ;;
 esac
 
 for suite in "${suites[@]}"; do

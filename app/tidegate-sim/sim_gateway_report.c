@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What a gateway measured after the warm-up: its cumulative counters now, less those then. */
+#include "load.h"
 #include "report.h"
 #include "sim_gateway_private.h"
 
@@ -69,6 +70,29 @@ static int totals(const struct tg_sim_gateway *g, struct tg_totals *t)
 	return 0;
 }
 
+/* The report has a service's servers in the order of the totals. Of the whole run, warm-up included:
+ * a window of exchanges has no end in time. */
+static void add_prediction_errors(json_t *all, const struct tg_sim_gateway *g,
+				  const struct tg_totals *t)
+{
+	json_t *service, *row;
+	size_t i, k;
+	unsigned int at = 0;
+
+	json_array_foreach(json_object_get(all, "services"), i, service) {
+		json_array_foreach(json_object_get(service, "servers"), k, row) {
+			const struct tg_load_view *v;
+
+			if (at >= t->n_servers)
+				return;
+			v = tg_load_of(g->gateway.load, t->server[at++].id);
+			json_object_set_new(row, "prediction_error",
+					    v != NULL && v->mape_windows > 0 ? json_real(v->mape)
+									     : json_null());
+		}
+	}
+}
+
 json_t *tg_sim_gateway_json(const struct tg_sim_gateway *g)
 {
 	struct tg_totals t;
@@ -80,6 +104,7 @@ json_t *tg_sim_gateway_json(const struct tg_sim_gateway *g)
 	if (totals(g, &t) != 0)
 		return NULL;
 	all = tg_report_json(&report);
+	add_prediction_errors(all, g, &t);
 	tg_totals_free(&t);
 	json_object_set_new(all, "clock", json_string("virtual"));
 	json_object_set_new(all, "wire",
