@@ -22,6 +22,7 @@ struct tg_gateway_params {
 	double ns_per_turn;        /* and a turn, whatever it carries */
 	uint32_t rx_ring, tx_ring; /* descriptors, powers of two */
 	double tx_rate_mbps;       /* line rate that the transmit ring drains at; 0: at once */
+	bool rate_known;           /* the gateway is told that rate (ports[].rate_mbps) */
 	double tick_ms;            /* control's */
 	double fails_s, returns_s; /* 0: never; an ECMP rehash */
 	bool oracle; /* costs are the truth, which no gateway can know: a bound, not a policy */

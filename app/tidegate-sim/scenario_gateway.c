@@ -22,6 +22,7 @@ static const struct tg_config_key keys[] = {
 	{RING(rx_ring)},
 	{RING(tx_ring)},
 	{TG_REAL(tg_gateway_params, tx_rate_mbps, 0, 10000000)},
+	{TG_KEY(tg_gateway_params, rate_known, tg_read_bool)},
 	{TG_KEY(tg_gateway_params, tick_ms, tg_read_positive), .max = 10000},
 	{TG_KEY(tg_gateway_params, oracle, tg_read_bool)},
 	{TG_REAL(tg_gateway_params, fails_s, 0, TG_SIM_SECONDS_MAX)},
@@ -41,6 +42,9 @@ static const struct tg_gateway_params standard = {
 
 static void settle(struct tg_reader *r, const struct tg_gateway_params *g)
 {
+	if (g->rate_known && g->tx_rate_mbps != (uint32_t)g->tx_rate_mbps)
+		TG_MEMBER_FAULT(r, "tx_rate_mbps", "%g is no whole number, which rate_known needs",
+				g->tx_rate_mbps);
 	if (g->returns_s > 0 && g->returns_s <= g->fails_s)
 		TG_MEMBER_FAULT(r, "returns_s", "%g is not after fails_s, %g", g->returns_s,
 				g->fails_s);

@@ -57,13 +57,17 @@ void tg_sim_gateways_end(void)
 static json_t *port_json(const struct tg_gateway_params *p, const char *name, unsigned int which)
 {
 	char device[64];
+	json_t *port;
 
 	snprintf(device, sizeof(device), "net_ring_%s%s", name, side[which]);
-	return json_pack("{s:s, s:s, s:s, s:i, s:i, s:i, s:[s,s]}", "name", side[which], "port",
+	port = json_pack("{s:s, s:s, s:s, s:i, s:i, s:i, s:[s,s]}", "name", side[which], "port",
 			 device, "role", which == FRONT ? "client" : "server", "mtu", 9000,
 			 "rx_descriptors", (int)p->rx_ring, "tx_descriptors", (int)p->tx_ring,
 			 "addresses", which == FRONT ? "203.0.113.1/32" : "203.0.113.2/32",
 			 which == FRONT ? "2001:db8:ffff::1/128" : "2001:db8:ffff::2/128");
+	if (p->rate_known && p->tx_rate_mbps > 0)
+		json_object_set_new(port, "rate_mbps", json_integer((json_int_t)p->tx_rate_mbps));
+	return port;
 }
 
 /* Every server of the configuration gets the link address of the station that has its address. */

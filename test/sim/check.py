@@ -13,7 +13,7 @@ import time
 import traceback
 
 import closed_forms
-from simulator import HERE, SIM, TOP, command, finish, scenario, start
+from simulator import HERE, SIM, TOP, WIDER, command, finish, scenario, start
 
 CASES = {}
 
@@ -53,6 +53,34 @@ def known_queues():
             print(f"  {f['case']:30} {f['expected']:9.5f} {f['got']:9.5f} {100 * f['error']:+6.2f} % of +-"
                   f"{100 * f['allowed']:.2f} %")
     assert not bad, "\n".join(bad)
+
+
+# a datagram of 1250 bytes with all that is between frames takes 1 ms of 10 Mbit/s
+LINE = {"clients[0].bytes": 1184, "gateways[0].tx_rate_mbps": 10, "servers[0].service_us": 1, "servers[0].workers": 64}
+
+
+@case
+def line_rate():
+    """a transmit ring that drains at line rate is M/D/1"""
+    mean = {}
+    for rate in (5, 700):
+        r = json.loads(finish(start(scenario("queue"), "--quiet", settings={**LINE, "clients[0].rate": rate}))[0])
+        mean[rate] = r["clients"][0]["latency_ns"]["mean"]
+    got, want = (mean[700]["mean"] - mean[5]["mean"]) / 1e6, 0.7 / (2 * 0.3)
+    half = WIDER[10] * mean[700]["half_width"] / 1e6
+    assert mean[5]["mean"] > 1e6 and abs(got - want) < half, f"wait of {got} ms, expected {want} +- {half}"
+
+
+@case
+def predictive_gate():
+    """on a line near saturation the plain gate lets packets be late on the wire, the predictive one none"""
+    late, sent = {}, {}
+    for known in (False, True):
+        settings = {**LINE, "clients[0].rate": 950, "clients[0].timeout_s": 1, "gateways[0].rate_known": known,
+                    "config.services[0].sojourn_max_us": 4000, "config.services[0].gate": "drop"}
+        g = json.loads(finish(start(scenario("queue"), "--quiet", settings=settings))[0])["gateways"][0]
+        late[known], sent[known] = g["wire"]["late"]["mean"], g["packets"]["forwarded"]["mean"]
+    assert late[False] > 0.1 * sent[False] and late[True] == 0 and sent[True] > 0.5 * sent[False], (late, sent)
 
 
 @case
