@@ -171,7 +171,13 @@ static void end_exchange(struct tg_worker *w, struct tg_flow *f, const struct tg
 	f->asking &= (uint8_t)~TG_FLOW_WAITS;
 }
 
-/* The server of this packet is a guess: whom else it may belong to (only gue says it on). */
+/* Is whom a packet may belong to besides worth telling? Only gue has a place for it. */
+static bool tells_alternatives(const struct tg_worker *w, const struct tg_pkt *p)
+{
+	return w->snapshot->service[p->key.service]->forward == TG_FORWARD_GUE;
+}
+
+/* The server of this packet is a guess: whom else it may belong to. */
 static void name_alternatives(const struct tg_worker *w, struct tg_burst *b, unsigned int i)
 {
 	const struct tg_pkt *p = &b->pkt[i];
@@ -206,7 +212,7 @@ static void place(struct tg_worker *w, struct tg_burst *b, unsigned int i)
 	if (entry)
 		f = tg_flow_insert(w->flows, &p->key, b->hash[i], b->arrival[i]);
 	b->flow[i] = f;
-	if (consistent)
+	if (consistent && tells_alternatives(w, p))
 		name_alternatives(w, b, i);
 	if (f == NULL) {
 		/* no state: every packet of this flow takes the same way, on every gateway */
@@ -217,9 +223,9 @@ static void place(struct tg_worker *w, struct tg_burst *b, unsigned int i)
 	}
 	f->estimator = tg_pirate_choose(&w->snapshot->pirate[p->key.service], p);
 	put_on_server(w, f, b->server[i]);
-	if (consistent)
+	if (consistent && tells_alternatives(w, p))
 		f->asking |= TG_FLOW_GUESS;
-	else if (w->local[p->key.service].probe)
+	else if (!consistent && w->local[p->key.service].probe)
 		f->asking |= TG_FLOW_PROBE;
 	measure(w, f, p, found_at(w, b, i));
 }
