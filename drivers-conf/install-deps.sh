@@ -15,12 +15,12 @@ packages[build]="meson ninja-build gcc libc6-dev pkgconf
 	check"
 # To run test/run.sh: second compiler and sanitizers, real clients and servers, tools they use.
 packages[test]="clang llvm libclang-rt-14-dev clang-format shellcheck doxygen libbpf-dev
-	python3 python3-jsonschema python3-scapy
+	python3 python3-jsonschema python3-scapy python3-matplotlib
 	iproute2 ethtool tcpdump procps util-linux
 	nginx-light libnginx-mod-http-echo wrk curl redis-server redis-tools memcached
 	dpdk dpdk-dev"
 # To develop: lint, coverage, documentation, profiles, the clean-root trial.
-packages[dev]="python3-matplotlib gcovr graphviz valgrind gdb git debootstrap"
+packages[dev]="gcovr graphviz valgrind gdb git debootstrap"
 
 usage() {
 	sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "$0"
