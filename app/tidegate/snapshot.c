@@ -91,7 +91,6 @@ static int make_group(struct tg_snapshot *s, const struct tg_config_service *v, 
 		servers[n++] = (struct tg_select_server){
 			.id = server_id[j],
 			.weight = e->state == TG_SERVER_UP ? e->weight : 0,
-			.delay_us = e->delay_us,
 			.name_hash = tg_select_name_hash(e->name, &e->address),
 		};
 	}

@@ -45,7 +45,6 @@ enum tg_policy {
 struct tg_select_server {
 	uint16_t id;        /* server id */
 	uint16_t weight;    /* 0..65535; 0: no new flows */
-	uint32_t delay_us;  /* configured network delay: control's, a pick does not read it */
 	uint64_t name_hash; /* the same on every gateway: tg_select_name_hash(name and address) */
 };
 

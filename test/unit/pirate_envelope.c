@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "envelope_rig.h"
-#include "gap_server.h"
 
 /* ------------------------------------------------------------------ two kinds of packet */
 
@@ -664,45 +663,6 @@ START_TEST(anything_gives_sane_samples)
 }
 END_TEST
 
-/* ------------------------------------------------------------------ the server */
-
-static void pool_mode(struct tg_gap_pool *pool, int n, double wait)
-{
-	struct flow f;
-	double t = 5000;
-
-	begin_known(&f);
-	some(&f, &t, n + 1, wait, true);
-	tg_gap_pool_add(pool, &f.near, &f.far);
-}
-
-START_TEST(server_from_its_flows)
-{
-	uint64_t few[] = {9 * MS, 2 * MS, 3 * MS};
-	uint64_t agree[] = {6 * MS, 4 * MS, 5 * MS, 7 * MS, 8 * MS, 4 * MS, 5 * MS, 9 * MS};
-	uint64_t split[] = {2 * MS, 2 * MS, 2 * MS, 44 * MS, 44 * MS, 44 * MS, 44 * MS, 44 * MS};
-	struct tg_gap_pool pool = {{0}};
-	struct flow f;
-	uint64_t out;
-
-	begin(&f);
-	ck_assert(!tg_gap_server(&f.c, few, 0, 3, &pool, &out));
-	ck_assert(tg_gap_server(&f.c, few, 3, 3, &pool, &out));
-	ck_assert_uint_eq(out, 3 * MS); /* median */
-	ck_assert(tg_gap_server(&f.c, agree, 8, 8, &pool, &out));
-	ck_assert_uint_eq(out, 5 * MS); /* lower quartile */
-	ck_assert(!tg_gap_server(&f.c, split, 8, 8, &pool, &out));
-	/* 44 ms are what most flows share, 2 ms the lowest peak; half a percent is none */
-	pool_mode(&pool, 100, 44);
-	pool_mode(&pool, 30, 2);
-	pool_mode(&pool, 1, 0.3);
-	ck_assert(tg_gap_server(&f.c, split, 8, 8, &pool, &out));
-	check_near(ms_of(out), 2, 0.2);
-	ck_assert(tg_gap_server(&f.c, NULL, 0, 9, &pool, &out));
-	check_near(ms_of(out), 2, 0.2);
-}
-END_TEST
-
 static Suite *suite(void)
 {
 	Suite *s = suite_create("pirate-envelope");
@@ -717,7 +677,6 @@ static Suite *suite(void)
 		  lowest_mode_with_weight, lower_of_two_kinds, floor_sets_aside, path_is_the_least,
 		  confidence_says_what_it_rests_on, wide_gaps_are_not_sure);
 	UNIT_CASE(s, "hostile", idle_overtaken_and_jumps, anything_gives_sane_samples);
-	UNIT_CASE(s, "server", server_from_its_flows);
 	return s;
 }
 
