@@ -59,7 +59,8 @@ unsigned int tg_owner_of(const struct tg_port *port, unsigned int n_workers, con
 {
 	if (port->reta_size == 0 || port->rx_queues < n_workers)
 		return (unsigned int)(((hash >> 32) * n_workers) >> 32);
-	if (!has_rss)
+	/* of an ICMP error the port hashed its own addresses, not its flow */
+	if (!has_rss || (p->flags & TG_PKT_ICMP_ERROR))
 		rss = toeplitz(port, p);
 	return port->reta[rss & (port->reta_size - 1u)];
 }

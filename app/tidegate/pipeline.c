@@ -7,6 +7,7 @@
 #include "entrance.h"
 #include "owner.h"
 #include "tg_encap.h"
+#include "tg_icmp.h"
 #include "tg_parse.h"
 #include "tg_pirate.h"
 #include "tg_service.h"
@@ -247,6 +248,27 @@ static bool repick(struct tg_worker *w, struct tg_burst *b, unsigned int i, stru
 	return true;
 }
 
+/* An ICMP error goes where the flow goes that it is about, and leaves no trace in it. */
+static void follow_error(struct tg_worker *w, struct tg_burst *b, unsigned int i)
+{
+	const struct tg_pkt *p = &b->pkt[i];
+	const struct tg_flow *f = b->flow[i];
+	bool guess = f == NULL || (f->asking & TG_FLOW_GUESS) != 0;
+
+	b->flow[i] = NULL;
+	if (f != NULL && server_stands(w, f))
+		b->server[i] = f->server;
+	else if (b->server[i] == TG_NO_SERVER)
+		b->server[i] = pick(w, p, true);
+	if (b->server[i] == TG_NO_SERVER) {
+		tg_drop(b, i, TG_DROP_NO_SERVER);
+		return;
+	}
+	if (guess && tells_alternatives(w, p))
+		name_alternatives(w, b, i);
+	w->stats.icmp_errors++;
+}
+
 /* The branch of the diagram: an established flow is measured and keeps its server; a new one is
  * placed. Two packets of one new flow in a burst: the second finds what the first made. */
 static void follow_flows(struct tg_worker *w, struct tg_burst *b)
@@ -256,6 +278,10 @@ static void follow_flows(struct tg_worker *w, struct tg_burst *b)
 
 		if (b->verdict[i] != TG_FORWARD)
 			continue;
+		if (unlikely((b->pkt[i].flags & TG_PKT_ICMP_ERROR) != 0)) {
+			follow_error(w, b, i);
+			continue;
+		}
 		f = b->flow[i];
 		if (f == NULL) {
 			f = b->flow[i] = tg_flow_find(w->flows, &b->pkt[i].key, b->hash[i]);
@@ -284,6 +310,36 @@ static void pass_by_neighbours(struct tg_burst *b)
 			tg_drop(b, i, TG_DROP_NEIGHBOUR);
 }
 
+/* The port that a packet of the burst came from: those handed over are of several. */
+static uint16_t came_by(const struct tg_worker *w, const struct tg_burst *b, unsigned int i)
+{
+	for (uint16_t p = 0; p < w->n_ports; p++)
+		if (w->ports[p].ethdev == b->mbuf[i]->port)
+			return p;
+	return b->port;
+}
+
+/* Who sends more than fits behind the outer headers is told how much does. */
+static void answer_too_big(struct tg_worker *w, struct tg_burst *b)
+{
+	for (unsigned int i = 0; i < b->n; i++) {
+		const struct tg_route *r;
+		unsigned int overhead;
+
+		if (b->verdict[i] != TG_DROP || b->reason[i] != TG_DROP_TOO_BIG)
+			continue;
+		r = &w->snapshot->route[b->server[i]];
+		overhead = tg_encap_overhead(r);
+		if (r->mtu <= overhead ||
+		    !tg_bucket_take(&w->errors, &w->clock, b->now, TG_ICMP_ERROR_RATE) ||
+		    !tg_icmp_too_big(b->mbuf[i], &b->pkt[i], (uint16_t)(r->mtu - overhead)))
+			continue;
+		b->verdict[i] = TG_REPLY;
+		b->out_port[i] = came_by(w, b, i);
+		w->stats.too_big_sent++;
+	}
+}
+
 static void from_flow_on(struct tg_worker *w, struct tg_burst *b)
 {
 	if (unlikely(w->snapshot->early))
@@ -293,8 +349,9 @@ static void from_flow_on(struct tg_worker *w, struct tg_burst *b)
 	tg_lap(w, TG_STAGE_FLOW, b->n);
 	follow_flows(w, b);
 	tg_lap(w, TG_STAGE_FOLLOW, b->n);
-	if (w->mode == TG_MODE_INLINE)
-		tg_encap_burst(w->snapshot->route, b, &w->outer_id);
+	if (w->mode == TG_MODE_INLINE &&
+	    unlikely(tg_encap_burst(w->snapshot->route, b, &w->outer_id) > 0))
+		answer_too_big(w, b);
 	tg_lap(w, TG_STAGE_ENCAP, b->n);
 }
 

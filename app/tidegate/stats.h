@@ -50,10 +50,12 @@ struct tg_server_stats {
 struct tg_worker_stats {
 	uint64_t received, received_bytes;
 	uint64_t forwarded, forwarded_bytes;
-	uint64_t replied;           /* answers of our own: ARP, ND, ping */
+	uint64_t replied;           /* answers of our own: ARP, ND, ping, ICMP errors */
 	uint64_t handed_over;       /* to the owning worker, by ring */
 	uint64_t stateless;         /* forwarded by consistent hash, without a flow entry */
 	uint64_t repicked;          /* flows whose server went away */
+	uint64_t icmp_errors;       /* sent on to the server of the flow that they quote */
+	uint64_t too_big_sent;      /* ICMP errors of our own, to clients */
 	uint64_t refused;           /* packets that the driver did not take at the first try */
 	uint64_t turns, busy_turns; /* of the loop; busy: received something */
 	uint64_t dropped[TG_DROP_REASON_COUNT];

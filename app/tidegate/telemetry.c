@@ -272,6 +272,8 @@ static int gate(struct query *q)
 
 static int lcore(struct query *q)
 {
+	tg_tel_u64(q->d, "icmp_errors", q->totals.all.icmp_errors);
+	tg_tel_u64(q->d, "too_big_sent", q->totals.all.too_big_sent);
 	uint32_t id = number(q, 0, UINT32_MAX);
 
 	for (unsigned int i = 0; i < q->g->n_workers; i++) {

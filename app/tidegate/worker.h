@@ -74,7 +74,8 @@ struct tg_worker {
 	struct tg_select_tally *tally; /* by server id: picks of this tick */
 	uint32_t *own;                 /* by server id: open flows through this worker */
 	uint16_t *generation;          /* by server id: what own counts */
-	struct tg_ping_bucket ping;
+	struct tg_bucket ping;         /* answers to echo requests */
+	struct tg_bucket errors;       /* ICMP errors of our own */
 	uint16_t outer_id;
 	tg_sample_fn sample;
 	void *sample_ctx;

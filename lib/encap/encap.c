@@ -222,8 +222,9 @@ static inline void gue_of(const struct tg_route *routes, const struct tg_route *
 	}
 }
 
-void tg_encap_burst(const struct tg_route *routes, struct tg_burst *b, uint16_t *outer_id)
+unsigned int tg_encap_burst(const struct tg_route *routes, struct tg_burst *b, uint16_t *outer_id)
 {
+	unsigned int too_big = 0;
 	/* in a register: a packet's does not wait for the store of the one before */
 	uint16_t id = *outer_id;
 	struct tg_gue gue = {.n = 0};
@@ -238,10 +239,13 @@ void tg_encap_burst(const struct tg_route *routes, struct tg_burst *b, uint16_t 
 		if (r->forward == TG_FORWARD_GUE)
 			gue_of(routes, r, b, i, &gue);
 		why = encap(r, b->mbuf[i], &b->pkt[i], &gue, &id);
-		if (why != TG_DROP_NONE)
-			tg_drop(b, i, why);
-		else
+		if (why == TG_DROP_NONE) {
 			b->out_port[i] = r->out_port;
+			continue;
+		}
+		tg_drop(b, i, why);
+		too_big += why == TG_DROP_TOO_BIG;
 	}
 	*outer_id = id;
+	return too_big;
 }

@@ -77,7 +77,7 @@ enum tg_reason tg_encap(const struct tg_route *r, struct rte_mbuf *m, const stru
 /* The burst: packets on their way, server[i] -> routes[server[i]]; drops what tg_encap refuses,
  * fills out_port of the others. gue routes read hash[i] and alternative[i][]; an alternative whose
  * address is of the other family than the server's is left out. *outer_id is this worker's counter
- * for outer IPv4 identification: start workers apart. */
-void tg_encap_burst(const struct tg_route *routes, struct tg_burst *b, uint16_t *outer_id);
+ * for outer IPv4 identification: start workers apart. Returns how many were TG_DROP_TOO_BIG. */
+unsigned int tg_encap_burst(const struct tg_route *routes, struct tg_burst *b, uint16_t *outer_id);
 
 #endif

@@ -228,8 +228,11 @@ static inline struct tg_flow *find_tag(const struct tg_flow_table *t, uint64_t b
 	return f;
 }
 
+/* An ICMP error about the flow is no sign of life of its client. */
 static inline void touch(struct tg_flow *f, const struct tg_pkt *p, uint64_t arrival)
 {
+	if (unlikely((p->flags & TG_PKT_ICMP_ERROR) != 0))
+		return;
 	f->last_seen = arrival;
 	f->state = next_state(f->state, p);
 }

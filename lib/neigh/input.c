@@ -2,7 +2,7 @@
 #include "private.h"
 
 void tg_neigh_input(struct tg_neigh_table *t, const struct tg_neigh_local *l,
-		    const struct tg_clock *clock, struct tg_ping_bucket *ping, struct tg_burst *b)
+		    const struct tg_clock *clock, struct tg_bucket *ping, struct tg_burst *b)
 {
 	if (b->port >= l->n_ports)
 		return;

@@ -8,7 +8,6 @@
 #define ECHO_REPLY_V4 0
 #define ECHO_REPLY_V6 129
 #define REPLY_TTL     64
-#define NS_PER_TOKEN  (UINT64_C(1000000000) / TG_PING_RATE)
 
 /* A 16-bit word under the checksum changed (RFC 1624, equation 3); all in network order. */
 static uint16_t checksum_update(uint16_t checksum, uint16_t from, uint16_t to)
@@ -18,24 +17,6 @@ static uint16_t checksum_update(uint16_t checksum, uint16_t from, uint16_t to)
 	sum = (sum & 0xffff) + (sum >> 16);
 	sum = (sum & 0xffff) + (sum >> 16);
 	return (uint16_t)~sum;
-}
-
-static bool take_token(struct tg_ping_bucket *k, const struct tg_clock *clock, uint64_t now)
-{
-	uint64_t due = now > k->last ? tg_ticks_to_ns(clock, now - k->last) / NS_PER_TOKEN : 0;
-
-	if (due + k->tokens >= TG_PING_RATE) {
-		k->tokens = TG_PING_RATE;
-		k->last = now;
-	} else {
-		/* the rest of a token's time stays to be counted */
-		k->tokens += (uint32_t)due;
-		k->last += due * (clock->hz / TG_PING_RATE);
-	}
-	if (k->tokens == 0)
-		return false;
-	k->tokens--;
-	return true;
 }
 
 /* Unspecified, loopback, multicast, broadcast: no one station sent it. */
@@ -98,7 +79,7 @@ static bool is_plain(const struct rte_mbuf *m, const struct tg_pkt *p)
 }
 
 void neigh_ping(const struct tg_neigh_local *l, const struct tg_clock *clock,
-		struct tg_ping_bucket *bucket, struct tg_burst *b, unsigned int i)
+		struct tg_bucket *bucket, struct tg_burst *b, unsigned int i)
 {
 	const struct tg_pkt *p = &b->pkt[i];
 	struct rte_mbuf *m = b->mbuf[i];
@@ -110,7 +91,7 @@ void neigh_ping(const struct tg_neigh_local *l, const struct tg_clock *clock,
 		tg_drop(b, i, TG_DROP_ICMP);
 		return;
 	}
-	if (!take_token(bucket, clock, b->now)) {
+	if (!tg_bucket_take(bucket, clock, b->now, TG_PING_RATE)) {
 		tg_drop(b, i, TG_DROP_PING_RATE);
 		return;
 	}

@@ -85,7 +85,7 @@ void neigh_arp(struct tg_neigh_table *t, const struct tg_neigh_local *l, struct 
 void neigh_nd(struct tg_neigh_table *t, const struct tg_neigh_local *l, struct tg_burst *b,
 	      unsigned int i);
 void neigh_ping(const struct tg_neigh_local *l, const struct tg_clock *clock,
-		struct tg_ping_bucket *bucket, struct tg_burst *b, unsigned int i);
+		struct tg_bucket *bucket, struct tg_burst *b, unsigned int i);
 
 /* A request for the link address of e, to its known one if unicast is set. frame has room for
  * NEIGH_FRAME_MAX; returns the length. */

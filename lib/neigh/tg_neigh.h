@@ -18,6 +18,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "tg_bucket.h"
 #include "tg_burst.h"
 #include "tg_clock.h"
 
@@ -78,11 +79,7 @@ void tg_neigh_local_free(struct tg_neigh_local *l);
 
 bool tg_neigh_is_local(const struct tg_neigh_local *l, const struct tg_addr *a, uint16_t port);
 
-/* Ping budget of one worker: replies a second, as many at once. Zeroed at start. */
-struct tg_ping_bucket {
-	uint64_t last; /* ticks */
-	uint32_t tokens;
-};
+/* Echo replies a second of one worker, as many at once. */
 #define TG_PING_RATE 100
 
 /*
@@ -98,7 +95,7 @@ struct tg_ping_bucket {
  * fragments and IPv6 extension headers are not ours to answer.
  */
 void tg_neigh_input(struct tg_neigh_table *t, const struct tg_neigh_local *l,
-		    const struct tg_clock *clock, struct tg_ping_bucket *ping, struct tg_burst *b);
+		    const struct tg_clock *clock, struct tg_bucket *ping, struct tg_burst *b);
 
 struct tg_neigh_info {
 	struct tg_addr address;

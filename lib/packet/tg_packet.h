@@ -48,7 +48,7 @@ static inline int tg_key_eq(const struct tg_key *a, const struct tg_key *b)
 #define TG_PKT_ARP        0x0020 /* ARP: only l3_off and vlan are valid */
 #define TG_PKT_ND         0x0040 /* ICMPv6 neighbour discovery (RFC 4861), hop limit 255 */
 #define TG_PKT_PING       0x0080 /* ICMP or ICMPv6 echo request */
-#define TG_PKT_ICMP_ERROR 0x0100 /* ICMP or ICMPv6 error: quotes a packet of ours */
+#define TG_PKT_ICMP_ERROR 0x0100 /* ICMP or ICMPv6 error: the key is that of the flow it quotes */
 #define TG_PKT_VLAN       0x0200 /* vlan is valid */
 #define TG_PKT_TLS \
 	0x0400 /* TCP payload begins like a TLS handshake record (RFC 8446 section 5.1) */

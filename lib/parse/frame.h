@@ -61,4 +61,8 @@ enum tg_reason tg_parse_ip6_extensions(const struct frame *f, uint32_t *off, str
  * at most f->end. */
 enum tg_reason tg_parse_transport(const struct frame *f, uint32_t off, struct tg_pkt *out);
 
+/* ICMP (v6: ICMPv6) at off. An error that quotes a packet of out->dst gets that packet's flow; one
+ * whose quote cannot be read is TG_DROP_ICMP. */
+enum tg_reason tg_parse_icmp(const struct frame *f, uint32_t off, bool v6, struct tg_pkt *out);
+
 #endif

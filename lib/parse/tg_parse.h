@@ -7,9 +7,11 @@
  *
  * Never reads past the data of the first buffer, never trusts a length: the payload's length is
  * the IP header's, so Ethernet padding is no payload; an IP length beyond wire_len is dropped.
- * All fragments of a datagram, the first too, get ports 0 and TG_KEY_FRAGMENT.
+ * All fragments of a datagram, the first too, get ports 0 and TG_KEY_FRAGMENT. An ICMP or ICMPv6
+ * error gets the key of the flow whose packet (from server to client) it quotes, read from as
+ * little as an IP header and 8 bytes (RFC 792); protocol and ports are the quoted packet's.
  *
- * Thread-safety: pure. Sources: RFC 791, 8200, 9293, 7323, 768, IEEE 802.1Q.
+ * Thread-safety: pure. Sources: RFC 791, 792, 4443, 8200, 9293, 7323, 768, IEEE 802.1Q.
  */
 #ifndef TG_PARSE_H
 #define TG_PARSE_H

@@ -15,7 +15,6 @@
 #define TLS_HANDSHAKE 0x1603u /* type handshake, major version 3 */
 #define UDP_HEADER    8
 #define UDP_FIXED     6
-#define ICMP_HEADER   8
 
 static void read_ports(const struct frame *f, uint32_t off, struct tg_pkt *out)
 {
@@ -104,48 +103,6 @@ static enum tg_reason read_udp(const struct frame *f, uint32_t off, bool lite, s
 	return TG_DROP_NONE;
 }
 
-/* RFC 792: unreachable, source quench, redirect, time exceeded, parameter problem quote. */
-static uint16_t icmp4_flags(uint8_t type, uint8_t code)
-{
-	switch (type) {
-	case 8:
-		return code == 0 ? TG_PKT_PING : 0;
-	case 3:
-	case 4:
-	case 5:
-	case 11:
-	case 12:
-		return TG_PKT_ICMP_ERROR;
-	default:
-		return 0;
-	}
-}
-
-/* RFC 4443: 1 to 4 quote; RFC 4861 section 7.1: neighbour discovery that crossed a router, hop
- * limit below 255, is none. */
-static uint16_t icmp6_flags(uint8_t type, uint8_t code, uint8_t hop_limit)
-{
-	if (type >= 1 && type <= 4)
-		return TG_PKT_ICMP_ERROR;
-	if (code != 0)
-		return 0;
-	if (type == 128)
-		return TG_PKT_PING;
-	return type >= 133 && type <= 137 && hop_limit == 255 ? TG_PKT_ND : 0;
-}
-
-static enum tg_reason read_icmp(const struct frame *f, uint32_t off, bool v6, struct tg_pkt *out)
-{
-	if (f->end - off < ICMP_HEADER)
-		return TG_DROP_L4_HEADER;
-	if (!frame_has(f, off, 2))
-		return TG_DROP_FRAME_SHORT;
-	out->flags |= v6 ? icmp6_flags(f->data[off], f->data[off + 1], out->ttl)
-			 : icmp4_flags(f->data[off], f->data[off + 1]);
-	out->payload_len = (uint16_t)(f->end - off - ICMP_HEADER);
-	return TG_DROP_NONE;
-}
-
 enum tg_reason tg_parse_transport(const struct frame *f, uint32_t off, struct tg_pkt *out)
 {
 	bool v6 = out->flags & TG_PKT_V6;
@@ -164,9 +121,9 @@ enum tg_reason tg_parse_transport(const struct frame *f, uint32_t off, struct tg
 	case IPPROTO_UDPLITE:
 		return read_udp(f, off, true, out);
 	case IPPROTO_ICMP:
-		return v6 ? TG_DROP_NONE : read_icmp(f, off, false, out);
+		return v6 ? TG_DROP_NONE : tg_parse_icmp(f, off, false, out);
 	case IPPROTO_ICMPV6:
-		return v6 ? read_icmp(f, off, true, out) : TG_DROP_NONE;
+		return v6 ? tg_parse_icmp(f, off, true, out) : TG_DROP_NONE;
 	default:
 		return TG_DROP_NONE;
 	}

@@ -168,7 +168,7 @@ static enum tg_reason why_not(const struct tg_pkt *p, bool is_vip)
 
 	if (!is_vip)
 		return TG_DROP_NOT_OURS;
-	if (p->key.protocol == icmp)
+	if (p->key.protocol == icmp || (p->flags & TG_PKT_ICMP_ERROR))
 		return TG_DROP_ICMP;
 	return p->flags & TG_PKT_FRAGMENT ? TG_DROP_FRAGMENT : TG_DROP_NO_SERVICE;
 }

@@ -73,7 +73,7 @@ static struct tg_addr addr(const char *text)
 static struct tg_neigh_table *table;
 static struct tg_neigh_local *local;
 static struct tg_clock clock_ns;
-static struct tg_ping_bucket bucket;
+static struct tg_bucket bucket;
 static struct tg_neigh_port ports[2];
 
 static void set_up(void)

@@ -10,6 +10,7 @@ static struct tg_pkt p;
 
 static const char USUAL_TS[] = "\x01\x01\x08\x0a\0\0\0\x10\x11\x22\x33\x44";
 
+#include "parse_icmp.h"
 #include "parse_ip6.h"
 
 START_TEST(tcp4)
@@ -261,59 +262,6 @@ START_TEST(portless)
 	ck_assert_int_eq(parse(&m, &p), TG_DROP_NONE);
 	ck_assert_uint_eq(p.ip_len, 40);
 	ck_assert_uint_eq(p.payload_len, 0);
-}
-END_TEST
-
-static uint16_t icmp_flags(bool v6, uint8_t type, uint8_t code, uint8_t hop_limit)
-{
-	if (v6)
-		ip6(&m, IPPROTO_ICMPV6, hop_limit);
-	else
-		ip4(&m, IPPROTO_ICMP);
-	put(&m, (uint8_t[]){type, code}, 2);
-	PUT(&m, "\1\2\3\4\5\6");
-	zeros(&m, 48);
-	frame_end(&m);
-	ck_assert_int_eq(parse(&m, &p), TG_DROP_NONE);
-	ck_assert_uint_eq(p.key.client_port | p.key.service_port, 0);
-	ck_assert_uint_eq(p.payload_len, 48);
-	return p.flags & (TG_PKT_PING | TG_PKT_ICMP_ERROR | TG_PKT_ND);
-}
-
-START_TEST(icmp_types)
-{
-	for (unsigned int type = 0; type < 256; type++) {
-		bool quotes = type == 3 || type == 4 || type == 5 || type == 11 || type == 12;
-		uint16_t v4 = type == 8 ? TG_PKT_PING : quotes ? TG_PKT_ICMP_ERROR : 0;
-		uint16_t v6 = type == 128                  ? TG_PKT_PING
-			      : type >= 1 && type <= 4     ? TG_PKT_ICMP_ERROR
-			      : type >= 133 && type <= 137 ? TG_PKT_ND
-							   : 0;
-
-		ck_assert_uint_eq(icmp_flags(false, (uint8_t)type, 0, 0), v4);
-		ck_assert_uint_eq(icmp_flags(true, (uint8_t)type, 0, 255), v6);
-		/* what crossed a router is no neighbour's (RFC 4861 section 7.1) */
-		ck_assert_uint_eq(icmp_flags(true, (uint8_t)type, 0, 254), v6 & ~TG_PKT_ND);
-		ck_assert_uint_eq(icmp_flags(true, (uint8_t)type, 1, 255), v6 & TG_PKT_ICMP_ERROR);
-		ck_assert_uint_eq(icmp_flags(false, (uint8_t)type, 1, 0), v4 & TG_PKT_ICMP_ERROR);
-	}
-}
-END_TEST
-
-START_TEST(icmp_lengths)
-{
-	for (uint32_t n = 0; n < 8; n++) {
-		ip4(&m, IPPROTO_ICMP);
-		PUT(&m, "\x08\0\0\0\0\0\0");
-		m.n = 34 + n;
-		frame_end(&m);
-		ck_assert_reason(&m, L4_HEADER);
-		ip6(&m, IPPROTO_ICMPV6, 255);
-		PUT(&m, "\x87\0\0\0\0\0\0");
-		m.n = 54 + n;
-		frame_end(&m);
-		ck_assert_reason(&m, L4_HEADER);
-	}
 }
 END_TEST
 
@@ -782,7 +730,7 @@ static Suite *suite(void)
 	UNIT_CASE(s, "tcp", tcp4, tcp6, tcp_timestamps, tcp_options_malformed, tcp_lengths, tcp_tls,
 		  padding_is_no_payload);
 	UNIT_CASE(s, "udp", udp_payloads, udp_lengths, udp_lite);
-	UNIT_CASE(s, "others", portless, icmp_types, icmp_lengths);
+	UNIT_CASE(s, "others", portless, icmp_types, icmp_lengths, icmp_quotes, icmp_quotes_cut);
 	UNIT_CASE(s, "link", vlan_tags, vlan_types, other_links, arp);
 	UNIT_CASE(s, "ip4", ip4_header_faults, ip4_lengths, ip4_options, ip4_fragments,
 		  tiny_fragments);

@@ -148,6 +148,30 @@ static inline void udp(struct made *m, uint16_t payload)
 	zeros(m, payload);
 }
 
+/* What an error quotes: the header of a packet from the VIP to the client, and its first 8 bytes. */
+static inline void quote(struct made *m, bool v6, uint8_t protocol, uint16_t fragment,
+			 uint32_t options)
+{
+	struct tg_addr client = addr_of(v6 ? CLIENT6 : CLIENT4), vip = addr_of(v6 ? VIP6 : VIP4);
+
+	if (v6) {
+		put32(m, 0x60000000);
+		put(m, (uint8_t[]){5, 0, protocol, 60}, 4); /* was longer than what is quoted */
+		put(m, vip.b, 16);
+		put(m, client.b, 16);
+	} else {
+		put(m, (uint8_t[]){(uint8_t)(0x45 + options / 4), 0, 5, 220, 0, 1}, 6);
+		put16(m, fragment);
+		put(m, (uint8_t[]){60, protocol, 0, 0}, 4);
+		put(m, vip.b + 12, 4);
+		put(m, client.b + 12, 4);
+		zeros(m, options);
+	}
+	put16(m, 443);
+	put16(m, 40000);
+	put32(m, 0x01020304);
+}
+
 /* Sets the IP length to what was put after the header. */
 static inline void frame_end(struct made *m)
 {

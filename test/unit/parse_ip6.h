@@ -73,7 +73,7 @@ START_TEST(ip6_icmp_behind_extensions)
 	ext6(&m, IPPROTO_HOPOPTS, 0);
 	ext6(&m, IPPROTO_DSTOPTS, 0);
 	PUT(&m, "\x02\0\0\0\0\0\x05\xdc"); /* too big */
-	zeros(&m, 48);
+	quote(&m, true, IPPROTO_TCP, 0, 0);
 	frame_end(&m);
 	ck_assert_int_eq(parse(&m, &p), TG_DROP_NONE);
 	ck_assert_uint_eq(p.flags, TG_PKT_V6 | TG_PKT_ICMP_ERROR);

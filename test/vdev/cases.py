@@ -10,8 +10,8 @@ import traceback
 logging.getLogger("scapy.runtime").setLevel(logging.ERROR)
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from scapy.all import (ARP, ICMP, IP, TCP, UDP, Dot1Q, Ether, ICMPv6ND_NS, ICMPv6NDOptSrcLLAddr, IPv6,  # noqa: E402
-                       Raw, fragment, rdpcap, wrpcap)
+from scapy.all import (ARP, ICMP, IP, TCP, UDP, Dot1Q, Ether, ICMPv6ND_NS, ICMPv6NDOptSrcLLAddr, IPOption,  # noqa: E402
+                       IPv6, Raw, fragment, rdpcap, wrpcap)
 from gateway import CLIENT_MAC, PCAP_MAC, TIDEGATE, TIDEGATECTL, VIP, VIP6, Gateway, server, service, two_ports  # noqa: E402
 
 CASES, QUICK = {}, []
@@ -232,6 +232,64 @@ def too_big_is_counted():
     big = syn(1) / Raw(bytes(1460))
     _, out, report = run([big, syn(2)], [service(forward="ipip")])
     assert report["drops"] == {"too_big": 1} and len(out) == 1, report["drops"]
+
+
+@case(quick=True)
+def too_big_is_answered():
+    """Who may not be fragmented is told what fits: MTU less the outer header, IPv4 and IPv6, VLAN tags kept"""
+    v6 = [{"name": "s", "address": "2001:db8:2::1", "mac": "02:00:00:00:00:66"}]
+    services = [service(forward="ipip"), service(name="gue", ports=[81], forward="gue"),
+                service(name="web6", address=VIP6, forward="ipip", servers=v6)]
+    long6 = ether() / IPv6(src="2001:db8:1::9", dst=VIP6) / TCP(sport=9, dport=80, flags="S") / Raw(bytes(1440))
+    packets = [syn(1, flags="DF") / Raw(bytes(1441)), syn(2, dport=81, flags="DF") / Raw(bytes(1460)), long6,
+               Ether(dst=PCAP_MAC, src=CLIENT_MAC) / Dot1Q(vlan=7) / syn(3, flags="DF")[IP] / Raw(bytes(1460)),
+               syn(4, flags="DF") / Raw(bytes(1440)), syn(5) / Raw(bytes(1460))]
+    front, out, report = run(packets, services)
+    assert len(out) == 1 and report["drops"] == {"too_big": 1}, (len(out), report["drops"])
+    told = [p for p in front if p.src == PCAP_MAC and (ICMP in p or (IPv6 in p and p[IPv6].nh == 58))]
+    assert len(told) == 4 and all(p.dst == CLIENT_MAC for p in told), [p.summary() for p in front]
+    for p, mtu, asked in zip(told, (1480, 1456, 1460, 1480), (0, 1, 2, 3)):
+        if IPv6 in p:
+            assert correct_icmp6(p) and (p[IPv6].src, p[IPv6].dst) == (VIP6, "2001:db8:1::9")
+            assert (p[IPv6].payload.type, p[IPv6].payload.mtu, p[IPv6].plen) == (2, mtu, 1240), p.summary()
+            assert bytes(p)[14 + 48:] == bytes(packets[asked])[14:14 + 1232]
+            continue
+        link = 18 if Dot1Q in p else 14
+        assert correct(p) and (p[IP].src, p[IP].dst) == (VIP, packets[asked][IP].src), p.summary()
+        assert (p[ICMP].type, p[ICMP].code, p[ICMP].nexthopmtu, p[IP].len) == (3, 4, mtu, 576), p.summary()
+        assert bytes(p)[link + 28:] == bytes(packets[asked])[link:link + 548], "the quote"
+    assert told[3][Dot1Q].vlan == 7
+    p = report["packets"]
+    assert p["replied"] == 4 and p["received"] == p["forwarded"] + p["dropped"] + p["replied"], p
+
+
+@case(quick=True)
+def errors_follow_their_flow():
+    """ICMP errors, quoting no more than 8 bytes, go to the server of the flow they are about; cut ones are counted"""
+    def error(n, quoted, src="203.0.113.254"):
+        return ether() / IP(src=src, dst=VIP) / ICMP(type=3, code=4, nexthopmtu=1400) / Raw(quoted)
+
+    def answer(n, **ip):  # of the server, as a router on the way to the client saw it
+        p = syn(n)
+        return bytes(IP(src=VIP, dst=p[IP].src, flags="DF", len=1500, **ip) / TCP(sport=80, dport=p[TCP].sport, seq=n))
+
+    flows = range(40)
+    packets = [syn(n) for n in flows] + [error(n, answer(n)[:28]) for n in flows]
+    optioned = IP(src=VIP, dst=syn(1)[IP].src, len=1500, proto=6, options=[IPOption(b"\x07\x07\x04\0\0\0\0\0")])
+    packets += [error(1, bytes(optioned / TCP(sport=80, dport=syn(1)[TCP].sport))[:36])]
+    refused = [error(0, answer(0)[:n]) for n in (0, 19, 20, 23)]
+    refused += [error(0, bytes(IP(src="192.0.2.99", dst=syn(0)[IP].src) / TCP(sport=80, dport=1))[:28])]
+    _, out, report = run(packets + refused, [service(policy="round-robin")])
+    place = {(p[IP].src, p[TCP].sport): p.dst for p in out if TCP in p and ICMP not in p}
+    errors = [p for p in out if ICMP in p]
+    assert len(place) == len(flows) and len(set(place.values())) > 1, "several servers"
+    assert len(errors) == len(flows) + 1, (len(errors), report["drops"])
+    for p in errors:
+        inner = IP(bytes(p[ICMP].payload))
+        sport = int.from_bytes(bytes(p[ICMP].payload)[inner.ihl * 4 + 2:inner.ihl * 4 + 4], "big")
+        assert p.dst == place[(inner.dst, sport)], "the server of another flow"
+        assert correct(p) and p[IP].src == "203.0.113.254" and p[ICMP].nexthopmtu == 1400
+    assert report["drops"] == {"icmp": len(refused)}, report["drops"]
 
 
 @case()

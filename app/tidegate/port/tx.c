@@ -185,10 +185,11 @@ static void send_nothing(struct tg_worker *w, struct tg_burst *b)
 static void send_replies(struct tg_worker *w, struct tg_burst *b)
 {
 	for (unsigned int i = 0; i < b->n; i++) {
-		const struct tg_tx *tx = &w->tx[b->port];
+		const struct tg_tx *tx;
 
 		if (b->verdict[i] != TG_REPLY)
 			continue;
+		tx = &w->tx[b->out_port[i]];
 		if (rte_eth_tx_burst(tx->ethdev, tx->queue, &b->mbuf[i], 1) == 1) {
 			b->verdict[i] = TG_TAKEN;
 			w->stats.replied++;
