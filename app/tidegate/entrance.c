@@ -17,7 +17,24 @@ static bool impossible_source(const struct tg_pkt *p)
 	return a->b[0] == 0xff || tg_addr_eq(a, &none) || tg_addr_eq(a, &loopback);
 }
 
-/* The port may have looked already. All words and the checksum add up to 0xffff. */
+/* Do all words of the header and its checksum add up to 0xffff (RFC 791, RFC 1071)? The usual one
+ * has five words of four bytes: carries are brought round at the end. */
+static inline bool adds_up(const uint8_t *header)
+{
+	uint32_t w[5];
+	uint64_t sum;
+
+	if (unlikely(header[0] != RTE_IPV4_VHL_DEF))
+		return rte_raw_cksum(header, (header[0] & 15u) * 4u) == 0xffff;
+	memcpy(w, header, sizeof(w));
+	sum = (uint64_t)w[0] + w[1] + w[2] + w[3] + w[4];
+	sum = (sum & UINT32_MAX) + (sum >> 32);
+	sum = (sum & 0xffff) + (sum >> 16);
+	sum = (sum & 0xffff) + (sum >> 16);
+	return sum == 0xffff;
+}
+
+/* The port may have looked already. */
 static bool wrong_checksum(const struct rte_mbuf *m, const struct tg_pkt *p)
 {
 	const uint8_t *h = rte_pktmbuf_mtod_offset(m, const uint8_t *, p->l3_off);
@@ -25,7 +42,7 @@ static bool wrong_checksum(const struct rte_mbuf *m, const struct tg_pkt *p)
 
 	if ((p->flags & TG_PKT_V6) || seen == RTE_MBUF_F_RX_IP_CKSUM_GOOD)
 		return false;
-	return rte_raw_cksum(h, (h[0] & 15u) * 4u) != 0xffff;
+	return !adds_up(h);
 }
 
 static enum tg_reason refuse(const uint8_t *mac, const struct rte_mbuf *m, const struct tg_pkt *p)

@@ -8,14 +8,6 @@
 
 #define V4_PREFIX_BITS 96 /* of the mapped form that stand before the IPv4 address */
 
-struct tg_addr tg_addr_from_v4(uint32_t be32)
-{
-	struct tg_addr a = {.b = {[10] = 0xff, [11] = 0xff}};
-
-	memcpy(&a.b[12], &be32, sizeof(be32));
-	return a;
-}
-
 uint32_t tg_addr_to_v4(const struct tg_addr *a)
 {
 	uint32_t be32;

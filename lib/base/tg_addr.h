@@ -38,7 +38,13 @@ static inline bool tg_addr_eq(const struct tg_addr *a, const struct tg_addr *b)
 }
 
 /* be32: four bytes in network order, as they stand in a packet. */
-struct tg_addr tg_addr_from_v4(uint32_t be32);
+static inline struct tg_addr tg_addr_from_v4(uint32_t be32)
+{
+	struct tg_addr a = {.b = {[10] = 0xff, [11] = 0xff}};
+
+	memcpy(&a.b[12], &be32, sizeof(be32));
+	return a;
+}
 
 /* The last four bytes, in network order. Meaningful for an IPv4 address only. */
 uint32_t tg_addr_to_v4(const struct tg_addr *a);

@@ -32,7 +32,7 @@ static enum tg_reason read_link(const struct frame *f, uint32_t *off, uint16_t *
 	if (!frame_has(f, 0, o))
 		return TG_DROP_FRAME_SHORT;
 	*type = frame_be16(f, o - 2);
-	for (unsigned int tags = 0; is_vlan(*type); tags++) {
+	for (unsigned int tags = 0; unlikely(is_vlan(*type)); tags++) {
 		if (tags == VLAN_TAGS_MAX)
 			return TG_DROP_VLAN_DEPTH;
 		if (!frame_has(f, o, 4))

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <netinet/in.h>
 
+#include <rte_branch_prediction.h>
+
 #include "frame.h"
 
 #define TCP_HEADER        20
@@ -113,9 +115,9 @@ enum tg_reason tg_parse_transport(const struct frame *f, uint32_t off, struct tg
 	out->l4_off = (uint8_t)off;
 	if (out->flags & TG_PKT_FRAGMENT)
 		return TG_DROP_NONE;
-	switch (out->key.protocol) {
-	case IPPROTO_TCP:
+	if (likely(out->key.protocol == IPPROTO_TCP))
 		return read_tcp(f, off, out);
+	switch (out->key.protocol) {
 	case IPPROTO_UDP:
 		return read_udp(f, off, false, out);
 	case IPPROTO_UDPLITE:
