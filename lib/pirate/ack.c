@@ -12,6 +12,7 @@
  */
 #include "echo.h"
 
+#define LOSSES_MOST 32
 #define WINDOW_MAX  (1u << 30)
 #define ONE_SEGMENT 536 /* RFC 9293 section 3.7.1: the least maximum; more may have come as two */
 
@@ -103,6 +104,24 @@ static inline void note_echo(const struct tg_pirate_config *c, struct tg_ack_nea
 	f->spans = p->ack - n->ack > ONE_SEGMENT;
 }
 
+/* Four answers more may have been sent again: of what is lost most leaves no trace here. */
+static inline void is_lost(struct tg_pirate_server *s, struct tg_ack_near *n)
+{
+	n->lost = 1;
+	if (s != NULL && s->losses < LOSSES_MOST)
+		s->losses += 4;
+}
+
+/*
+ * A packet that only acknowledges is numbered behind what its client has sent: behind more than came here,
+ * then the next request was lost on its way to us, and with it the acknowledgement that it carried. What
+ * this one echoes is the answer sent again. (One ahead is a FIN.)
+ */
+static inline bool shows_loss(const struct tg_ack_near *n, const struct tg_pkt *p)
+{
+	return n->seq_known && p->seq - n->seq_end - 2 < WINDOW_MAX;
+}
+
 /* The acknowledgement number is ahead. at: where the line has what it echoes; 0: no line. */
 static inline void advances(const struct tg_pirate_config *c, struct tg_pirate_server *s,
 			    struct tg_ack_near *n, struct tg_ack_far *f, const struct tg_pkt *p,
@@ -110,6 +129,8 @@ static inline void advances(const struct tg_pirate_config *c, struct tg_pirate_s
 {
 	bool pure = p->payload_len == 0 && !(p->tcp_flags & TG_TCP_FIN);
 
+	if (pure && shows_loss(n, p))
+		is_lost(s, n);
 	if (n->state == TG_ACK_REQ) {
 		if (echo && at != 0 && echo_predates(c, s, n, f, at)) {
 			n->batch = 1; /* it answers an older request, which was still open */
@@ -174,14 +195,54 @@ static void ack_sample(const struct tg_pirate_config *c, const struct tg_ack_nea
 	out->bound = false;
 }
 
+/*
+ * An answer that was lost and sent again looks like one of a server that took so long: by its last
+ * timestamp it left after the server's timer, 200 ms and the path. Where this server's clients are seen to lose
+ * packets, as many exchanges that fit the timer, and are unlike its others, have no S: more than four
+ * a loss seen are the server's own.
+ */
+static bool may_be_resent(const struct tg_pirate_config *c, struct tg_pirate_server *s,
+			  const struct tg_ack_far *f, int32_t served)
+{
+	int64_t over = (int64_t)served - c->rto;
+
+	if (s->losses == 0 || s->usual == 0 || over < 0 || (uint32_t)served / 8 < s->usual ||
+	    over > (int64_t)c->rto_over + 2 * (int64_t)f->path + 8 * (int64_t)s->usual)
+		return false;
+	s->losses--;
+	return true;
+}
+
+/* S, if it is the server's own time; and what is usual for this server. One flow, one voice of 32, which
+ * says at most four times what was usual. */
+static void judge_server(const struct tg_pirate_config *c, struct tg_pirate_server *s,
+			 const struct tg_ack_far *f, struct tg_sample *out)
+{
+	int32_t served = units_of(c, out->server), usual = (int32_t)s->usual;
+
+	if (may_be_resent(c, s, f, served)) {
+		out->server = TG_SAMPLE_UNKNOWN;
+		return;
+	}
+	if (usual > 0)
+		usual += (least(served, 4 * usual) - usual) / 32;
+	else
+		usual = served;
+	s->usual = (uint32_t)most(usual, 1);
+}
+
 static void emit(const struct tg_pirate_config *c, struct tg_pirate_server *s,
 		 struct tg_ack_near *n, struct tg_ack_far *f, struct tg_sample *out, bool echo)
 {
 	out->server = TG_SAMPLE_UNKNOWN;
 	if (!echo || !tg_echo_sample(c, s, n, f, out))
 		ack_sample(c, n, out);
-	if (out->server == TG_SAMPLE_UNKNOWN)
+	if (n->lost)
+		out->server = TG_SAMPLE_UNKNOWN;
+	else if (out->kind == TG_ESTIMATOR_ACK)
 		out->server = server_time(c, f, out->latency);
+	if (s != NULL && out->server != TG_SAMPLE_UNKNOWN)
+		judge_server(c, s, f, out);
 	out->count = 1;
 	out->batch = n->batch;
 	out->setup = n->setup;
@@ -248,6 +309,8 @@ static void open_exchange(const struct tg_pirate_config *c, struct tg_ack_near *
 {
 	if (n->state == TG_ACK_REQ && n->t_req - arrival <= c->longest)
 		arrival = n->t_req;
+	else
+		n->lost = 0;
 	n->t_req = arrival;
 	n->state = TG_ACK_REQ;
 	departure -= arrival;
@@ -276,6 +339,16 @@ static void syn_departs(const struct tg_pirate_config *c, struct tg_pirate_serve
 		open_exchange(c, n, f, arrival, departure);
 }
 
+/* Of a request that nothing was acknowledged of, the end again: it or its answer was lost. What does not
+ * reach to the end may have been overtaken. */
+static void sent_again(struct tg_pirate_server *s, struct tg_ack_near *n, uint32_t end)
+{
+	if (s != NULL)
+		s->repeated++;
+	if (n->state == TG_ACK_REQ && end == n->seq_end)
+		is_lost(s, n);
+}
+
 void tg_ack_depart(const struct tg_pirate_config *c, struct tg_pirate_server *s,
 		   struct tg_ack_near *n, struct tg_ack_far *f, const struct tg_pkt *p,
 		   uint64_t arrival, uint64_t departure)
@@ -294,8 +367,8 @@ void tg_ack_depart(const struct tg_pirate_config *c, struct tg_pirate_server *s,
 		return;
 	step = n->seq_known ? step_of(n->seq_end, end) : STEP_AHEAD;
 	if (step == STEP_NONE) {
-		if (s != NULL && p->payload_len > 0 && !is_probe(n, p))
-			s->repeated++;
+		if (p->payload_len > 0 && !is_probe(n, p))
+			sent_again(s, n, end);
 		return;
 	}
 	n->seq_end = end;
@@ -307,6 +380,16 @@ void tg_ack_depart(const struct tg_pirate_config *c, struct tg_pirate_server *s,
 		n->state = TG_ACK_IDLE;
 	else
 		open_exchange(c, n, f, arrival, departure);
+}
+
+/* As open_exchange would be called when it departs; a part of a request that is open already is none. */
+bool tg_ack_opens(const struct tg_ack_near *n, const struct tg_pkt *p)
+{
+	if (p->payload_len == 0 || (p->tcp_flags & TG_TCP_RST))
+		return false;
+	if (n->seq_known && step_of(n->seq_end, p->seq + p->payload_len) == STEP_NONE)
+		return false;
+	return n->state != TG_ACK_REQ || (n->ack_known && step_of(n->ack, p->ack) == STEP_AHEAD);
 }
 
 static bool finish(const struct tg_pirate_config *c, struct tg_pirate_server *s,

@@ -50,18 +50,25 @@ static inline int32_t trip(const struct tg_ack_far *f, int32_t period, int32_t l
 	       (int32_t)((int64_t)apart * f->d_near * one_over[f->d_near + f->q_near] >> 16);
 }
 
+static inline unsigned int octaves(int32_t units)
+{
+	return 31 - (unsigned int)__builtin_clz((unsigned int)units | 1);
+}
+
 /*
  * Where in [lo, hi] an answer ends. The middle of [x, x + period] is right on the average, whatever
  * the phase; clipped to [0, end] its middle is not. So the place is learnt at which the clipped
  * intervals' sum is that of the unclipped middles. Both in periods, 2^-15.
  */
-static void learn_place(struct tg_pirate_server *s, struct tg_ack_far *f, int32_t middle,
-			int32_t width)
+static void learn_place(const struct tg_pirate_config *c, struct tg_pirate_server *s,
+			struct tg_ack_far *f, int32_t off, int32_t wide)
 {
-	int32_t off = middle - (f->place * width >> 15);
 	unsigned int gain = f->placed < 32 ? 3 : f->placed < 128 ? 4 : 5;
-	int32_t place = f->place + off / (1 << gain);
+	int64_t periods = (int64_t)off * (int64_t)c->period[f->period - 1].over >> 16;
+	int32_t place;
 
+	gain += octaves(wide) - octaves(c->period[f->period - 1].gaps);
+	place = f->place + (int32_t)(periods / (INT64_C(1) << gain));
 	f->place = (uint16_t)(place < 0 ? 0 : place > 2 * HALF ? 2 * HALF : place);
 	f->placed += f->placed < UINT8_MAX;
 	if (s == NULL || f->placed % 16 != 0 || f->placed > 32) /* one connection, two voices */
@@ -73,19 +80,88 @@ static void learn_place(struct tg_pirate_server *s, struct tg_ack_far *f, int32_
 
 /* L between lo and hi, by the timestamps alone. */
 static int32_t placed(const struct tg_pirate_config *c, struct tg_pirate_server *s,
-		      const struct tg_ack_near *n, struct tg_ack_far *f, int32_t x, int32_t lo,
-		      int32_t hi)
+		      const struct tg_ack_near *n, struct tg_ack_far *f, int32_t middle,
+		      int32_t wide, int32_t lo, int32_t hi)
 {
-	int64_t over = (int64_t)c->period[f->period - 1].over;
-	int32_t period = c->period[f->period - 1].gaps, at;
+	int32_t at;
 
 	if (f->placed == 0)
 		f->place = s != NULL && s->place != 0 ? s->place : HALF;
 	at = lo + (int32_t)((int64_t)(hi - lo) * f->place >> 15);
-	if (!n->batch && x + period >= 0)
-		learn_place(s, f, (int32_t)((x + period / 2 - lo) * over >> 16),
-			    (int32_t)((hi - lo) * over >> 16));
+	if (!n->batch && middle + wide / 2 >= 0)
+		learn_place(c, s, f, middle - at, wide);
 	return at;
+}
+
+/*
+ * How much longer a trip is than the fastest one, on the average: what a handshake took more than the fastest
+ * trip of its connection's first exchanges, a client at a time. Kept as a share of the path, which is
+ * what jitter grows with. Once a connection: it divides.
+ */
+static uint32_t share_of(int32_t part, uint32_t whole)
+{
+	return part <= 0 || whole == 0 ? 0 : (uint32_t)(((uint64_t)part << 16) / whole);
+}
+
+static void set_share(struct tg_pirate_server *s)
+{
+	uint32_t a = share_of(s->excess, s->trips), b = share_of(s->late, s->later);
+
+	s->share = s->later != 0 && b < a ? b : a;
+	s->reach = a;
+}
+
+static void learn_excess(const struct tg_pirate_config *c, struct tg_pirate_server *s,
+			 struct tg_ack_far *f)
+{
+	int32_t period = c->period[f->period - 1].gaps, path = (int32_t)f->path, over;
+	int32_t n;
+
+	if (s == NULL || !f->fresh || !f->q_known || !f->path_known)
+		return;
+	over = -trip(f, period, low_trip(c, s, f)) - period / 2;
+	over = most(least(over, path), -period);
+	s->trips_n += s->trips_n < 64;
+	n = s->trips_n;
+	s->excess += (over - s->excess) / n;
+	s->trips = (uint32_t)((int32_t)s->trips + (path - (int32_t)s->trips) / n);
+	set_share(s);
+}
+
+static void learn_late(struct tg_pirate_server *s, const struct tg_ack_far *f, int32_t late,
+		       int32_t most_late)
+{
+	int32_t path = (int32_t)f->path, weight;
+
+	if (s == NULL || !f->path_known || s->excess <= 0 || late > most_late ||
+	    f->echoes == UINT8_MAX)
+		return;
+	late = most(late, -most_late);
+	s->late_n += s->late_n < 64;
+	weight = one_over[s->late_n];
+	s->late += (int32_t)((int64_t)(late - s->late) * weight >> 16);
+	s->later = (uint32_t)((int32_t)s->later +
+			      (int32_t)((int64_t)(path - (int32_t)s->later) * weight >> 16));
+	if (s->late_n < 64 || f->echoes % 16 == 0)
+		set_share(s);
+}
+
+static int32_t part_of_path(const struct tg_ack_far *f, uint32_t share, int32_t period)
+{
+	uint64_t over = (uint64_t)f->path * share >> 16;
+
+	return most(0, (int32_t)(over < (1u << 28) ? over : (1u << 28)) - period / 8);
+}
+
+static int32_t excess(const struct tg_pirate_server *s, const struct tg_ack_far *f, int32_t period)
+{
+	return s != NULL && f->path_known ? part_of_path(f, s->share, period) : 0;
+}
+
+/* How much longer than the fastest trip one may be. */
+static int32_t slowest(const struct tg_pirate_server *s, const struct tg_ack_far *f, int32_t period)
+{
+	return s != NULL && f->path_known ? 4 * part_of_path(f, s->reach, period) : 0;
 }
 
 /*
@@ -97,12 +173,16 @@ static void latency(const struct tg_pirate_config *c, struct tg_pirate_server *s
 		    const struct tg_ack_near *n, struct tg_ack_far *f, struct tg_sample *out)
 {
 	int32_t period = c->period[f->period - 1].gaps, end = (int32_t)f->end;
-	int32_t low = low_trip(c, s, f), x = least(f->from + trip(f, period, low), end);
-	int32_t lo = most(x, 0), hi = most(least(x + period, end), lo);
+	int32_t low = low_trip(c, s, f), over = excess(s, f, period),
+		wide = period + slowest(s, f, period);
+	int32_t x = least(f->from + trip(f, period, low), end);
+	int32_t lo = most(x, 0), hi = most(least(x + wide, end), lo);
 	uint64_t waited = tg_ack_waited(n);
 
 	out->confidence = n->batch ? TG_CONFIDENCE_FAIR : TG_CONFIDENCE_GOOD;
 	out->bound = false;
+	if (!n->batch)
+		learn_late(s, f, end - f->from - trip(f, period, low) - period / 2, wide);
 	out->lo = ticks_of(c, lo);
 	out->hi = ticks_of(c, hi);
 	if (f->pure && end - most(f->from + low, 0) < c->prompt) {
@@ -110,7 +190,7 @@ static void latency(const struct tg_pirate_config *c, struct tg_pirate_server *s
 	} else if (!f->pure && n->prompt && waited >= out->lo && waited <= out->hi) {
 		out->latency = waited;
 	} else {
-		out->latency = ticks_of(c, placed(c, s, n, f, x, lo, hi));
+		out->latency = ticks_of(c, placed(c, s, n, f, x + over + period / 2, wide, lo, hi));
 		out->bound = f->spans;
 		if (f->spans)
 			out->confidence = TG_CONFIDENCE_FAIR;
@@ -162,10 +242,13 @@ static void server_time(const struct tg_pirate_config *c, const struct tg_pirate
 {
 	int32_t period = c->period[f->period - 1].gaps, own = (int32_t)f->own;
 	int32_t asked = own - f->from;
-	int32_t served = units_of(c, out->latency) - own, left, raw, lo, hi;
+	int32_t over = excess(s, f, period), left, raw, lo, hi;
+	int32_t served = most(0, units_of(c, out->latency) - own - over);
 
 	if (!n->batch)
 		learn_q(c, f, asked - period);
+	if (f->path_known && served >= (int32_t)f->path / 2)
+		out->server = ticks_of(c, most(0, served - (int32_t)f->path));
 	if (!f->q_known)
 		return;
 	/* Not the clock that the handshake showed: a cookie, a SYN-ACK lost. */
@@ -178,7 +261,9 @@ static void server_time(const struct tg_pirate_config *c, const struct tg_pirate
 	lo = least(f->q_lo, f->q_hi) - asked;
 	hi = f->q_hi + period - asked;
 	raw = hi - period;
-	if (left < raw - period || left > raw + period) /* the path is not what it was then */
+	if (over > 0)
+		left = (lo + hi) / 2;
+	else if (left < raw - period || left > raw + period) /* the path is not what it was then */
 		left = raw;
 	left = least(most(left, lo), hi);
 	out->server = ticks_of(c, most(0, least(left, served)));
@@ -198,6 +283,9 @@ bool tg_echo_sample(const struct tg_pirate_config *c, struct tg_pirate_server *s
 		f->from = units_of(c, line(c, s, f, f->v_end) - n->t_req);
 	}
 	learn_d(c, f);
+	f->echoes += f->echoes < UINT8_MAX;
+	if (f->echoes == 8 || f->echoes == 32)
+		learn_excess(c, s, f);
 	out->kind = TG_ESTIMATOR_ECHO;
 	latency(c, s, n, f, out);
 	server_time(c, s, n, f, out);

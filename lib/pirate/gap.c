@@ -200,6 +200,16 @@ void tg_gap_depart(const struct tg_pirate_config *c, struct tg_gap_near *n, stru
 		n->last = arrival;
 }
 
+/* After a gap that was no shorter than the last epoch's causal ones. */
+bool tg_gap_opens(const struct tg_pirate_config *c, const struct tg_gap_near *n, uint64_t arrival)
+{
+	uint64_t gap = arrival - n->last;
+
+	if (!n->started || gap > c->longest)
+		return true;
+	return gap >> c->gap_shift != 0 && tg_log2_of(gap, c->gap_shift) >= n->cut;
+}
+
 bool tg_gap_finish(const struct tg_pirate_config *c, struct tg_gap_near *n, struct tg_gap_far *f,
 		   struct tg_sample *out)
 {

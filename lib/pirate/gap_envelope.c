@@ -214,3 +214,19 @@ void tg_envelope_depart(const struct tg_pirate_config *c, struct tg_envelope_nea
 	else
 		acknowledge(n, f, (uint32_t)(gap >> c->gap_shift));
 }
+
+/* Not more of a request: what follows a full-size packet within a millisecond, or anything sooner than the
+ * handshake took. */
+bool tg_envelope_opens(const struct tg_pirate_config *c, const struct tg_envelope_near *n,
+		       const struct tg_envelope_far *f, uint16_t size, uint64_t arrival)
+{
+	uint64_t gap = arrival - n->request;
+
+	if (size <= n->limit)
+		return false;
+	if (n->handshake == 0 || gap > c->longest)
+		return true;
+	if (gap >> c->gap_shift == 0 || (n->state == TG_ENVELOPE_PART && gap < c->clock.hz >> 10))
+		return false;
+	return tg_log2_of(gap, c->gap_shift) >= f->floor;
+}

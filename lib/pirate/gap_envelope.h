@@ -85,6 +85,10 @@ struct tg_envelope_estimate {
 void tg_envelope_depart(const struct tg_pirate_config *c, struct tg_envelope_near *n,
 			struct tg_envelope_far *f, const struct tg_pkt *p, uint64_t arrival);
 
+/* Would a packet of that size open an exchange? As tg_pirate_opens. */
+bool tg_envelope_opens(const struct tg_pirate_config *c, const struct tg_envelope_near *n,
+		       const struct tg_envelope_far *f, uint16_t size, uint64_t arrival);
+
 /* floor: ticks, least handshake gap of the server's flows, 0 for unknown. false: too few samples. */
 bool tg_envelope_estimate(const struct tg_pirate_config *c, const struct tg_envelope_near *n,
 			  const struct tg_envelope_far *f, uint64_t floor,

@@ -45,7 +45,8 @@ static uint8_t confidence_of(const struct tg_pirate_config *c, const struct evid
 	const struct tg_gap_kept *k = &e->kept[o->kind];
 	bool far = e->floor == 0 || k->centre > e->floor + TG_GAP_FAR;
 
-	if (e->ambiguous || k->centre < e->least || o->samples < LEAST_SAMPLES)
+	if (e->ambiguous || k->centre < e->least || o->samples < LEAST_SAMPLES ||
+	    !tg_gap_stands_apart(&e->view[o->kind], k))
 		return TG_CONFIDENCE_LOW;
 	if (o->kind == TG_ENVELOPE_A) {
 		if (far && looks_delayed(c, o->median))

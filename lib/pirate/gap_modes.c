@@ -14,6 +14,8 @@
 #define MODE_SHARE   10 /* one sample in so many, of its kind's and of both kinds', carries weight */
 #define BUCKET_REACH 539  /* log2(1.2): a bucket holds samples this near its centre */
 #define KEPT         4096 /* log2(4): so far above the mode's centre a sample still counts */
+#define APART        3247 /* log2(3): a rest this near to what was kept is more of the same .. */
+#define SLICE        10   /* .. where it is one sample in so many */
 #define FLOOR_SOFT   1024 /* log2(1.4): by so much a handshake may be slower than the path */
 
 static uint32_t sum_counts(const uint16_t *count, unsigned int n)
@@ -152,6 +154,19 @@ uint16_t tg_gap_median(const struct tg_gap_view *v, const struct tg_gap_kept *k)
 	left = reach(v, i, i > k->first ? i - 1 : i < k->last ? i + 1 : i);
 	right = reach(v, i, i < k->last ? i + 1 : i > k->first ? i - 1 : i);
 	return (uint16_t)(v->centre[i] - left + (left + right) * (half - below) / v->count[i]);
+}
+
+bool tg_gap_stands_apart(const struct tg_gap_view *v, const struct tg_gap_kept *k)
+{
+	uint32_t near = 0;
+
+	for (unsigned int i = 0; i < v->used; i++) {
+		if (i < k->first && v->centre[i] + APART >= v->centre[k->first])
+			near += v->count[i];
+		if (i > k->last && v->centre[i] <= v->centre[k->last] + APART)
+			near += v->count[i];
+	}
+	return near * SLICE < v->all;
 }
 
 static uint64_t time_of(const struct tg_gap_view *v, unsigned int from, unsigned int to,

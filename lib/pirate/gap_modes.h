@@ -46,6 +46,12 @@ void tg_gap_cut_below(struct tg_gap_view *v, uint16_t least);
 bool tg_gap_find_kept(const struct tg_gap_view *v, uint32_t all, uint16_t floor,
 		      struct tg_gap_kept *k);
 
+/*
+ * Is what was kept apart from the rest? A mode that goes over into samples that were not kept is a slice of
+ * something wider, of which its mean says nothing.
+ */
+bool tg_gap_stands_apart(const struct tg_gap_view *v, const struct tg_gap_kept *k);
+
 /* log2: within the bucket that holds it, as if its samples lay evenly in the logarithm. */
 uint16_t tg_gap_median(const struct tg_gap_view *v, const struct tg_gap_kept *k);
 

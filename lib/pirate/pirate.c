@@ -8,9 +8,11 @@
 #include "log2.h"
 #include "state.h"
 
-#define PROMPT_US  35000  /* no stack delays an acknowledgement by so little */
-#define DELAYED_US 500000 /* nor by more: RFC 9293 section 3.8.6.3 */
-#define WINDOW_S   4      /* a clock that drifts by 20 ppm goes wrong by 80 us in it */
+#define PROMPT_US   35000  /* no stack delays an acknowledgement by so little */
+#define DELAYED_US  500000 /* nor by more: RFC 9293 section 3.8.6.3 */
+#define RTO_US      200000 /* Linux's least, BSD's 230 ms; RFC 6298 section 2 asks for a second */
+#define RTO_OVER_US 60000  /* a client's delayed acknowledgement counts for the path, with room */
+#define WINDOW_S    4      /* a clock that drifts by 20 ppm goes wrong by 80 us in it */
 
 /* What the echo estimator needs of the clock: no division on a packet's way. */
 static void compile_periods(struct tg_pirate_config *c)
@@ -45,6 +47,8 @@ struct tg_pirate_config tg_pirate_compile(const struct tg_pirate_params *params,
 	/* one octave to spare: an unused bucket is further from every gap than any used one may be */
 	c.gap_shift = (uint8_t)(bits < TG_LOG2_OCTAVES ? 0 : bits + 1 - TG_LOG2_OCTAVES);
 	c.prompt = (int32_t)(tg_us_to_ticks(clock, PROMPT_US) >> c.gap_shift);
+	c.rto = (int32_t)(tg_us_to_ticks(clock, RTO_US) >> c.gap_shift);
+	c.rto_over = (int32_t)(tg_us_to_ticks(clock, RTO_OVER_US) >> c.gap_shift);
 	compile_periods(&c);
 	return c;
 }
@@ -120,6 +124,18 @@ bool tg_pirate_finish(const struct tg_pirate_config *c, struct tg_pirate_server 
 		return tg_envelope_close(c, server, near, far, out);
 	if (estimator == TG_ESTIMATOR_GAP)
 		return tg_gap_finish(c, near, far, out);
+	return false;
+}
+
+bool tg_pirate_opens(const struct tg_pirate_config *c, uint8_t estimator, const void *near,
+		     const void *far, const struct tg_pkt *p, uint64_t arrival)
+{
+	if (estimator == TG_ESTIMATOR_ACK || estimator == TG_ESTIMATOR_ECHO)
+		return tg_ack_opens(near, p);
+	if (estimator == BY_ENVELOPE)
+		return tg_envelope_opens(c, near, far, p->ip_len, arrival);
+	if (estimator == TG_ESTIMATOR_GAP)
+		return tg_gap_opens(c, near, arrival);
 	return false;
 }
 

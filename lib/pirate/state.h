@@ -32,6 +32,7 @@ struct tg_ack_near {
 	uint8_t setup : 1;     /* SYN seen, first exchange not closed yet */
 	uint8_t prompt : 1;    /* waited ends at a packet that only acknowledges */
 	uint8_t batch : 1;     /* requests were in flight together */
+	uint8_t lost : 1; /* something was lost on the way: when the server answered is not known */
 };
 _Static_assert(sizeof(struct tg_ack_near) <= TG_PIRATE_NEAR, "near area");
 
@@ -58,6 +59,7 @@ struct tg_ack_far {
 	uint8_t placed;       /* exchanges in it, up to 255 */
 	uint8_t d_near;       /* echoes within a period of d, up to 127 */
 	uint8_t q_near;       /* requests within a period of q_lo, up to 127 */
+	uint8_t echoes;       /* exchanges that timestamps told, up to 255 */
 	uint8_t possible : 4; /* periods that no exchange has ruled out */
 	uint8_t period : 3;   /* 1..4, as in tg_pirate_server; 0: not known */
 	uint8_t isn_known : 1;
@@ -88,6 +90,7 @@ bool tg_echo_arrive(const struct tg_pirate_config *c, struct tg_pirate_server *s
 void tg_ack_depart(const struct tg_pirate_config *c, struct tg_pirate_server *s,
 		   struct tg_ack_near *n, struct tg_ack_far *f, const struct tg_pkt *p,
 		   uint64_t arrival, uint64_t departure);
+bool tg_ack_opens(const struct tg_ack_near *n, const struct tg_pkt *p);
 bool tg_ack_finish(const struct tg_pirate_config *c, struct tg_ack_near *n, struct tg_ack_far *f,
 		   struct tg_sample *out);
 bool tg_echo_finish(const struct tg_pirate_config *c, struct tg_pirate_server *s,
@@ -120,6 +123,7 @@ bool tg_gap_arrive(const struct tg_pirate_config *c, struct tg_gap_near *n, stru
 		   uint64_t arrival, struct tg_sample *out);
 void tg_gap_depart(const struct tg_pirate_config *c, struct tg_gap_near *n, struct tg_gap_far *f,
 		   uint64_t arrival);
+bool tg_gap_opens(const struct tg_pirate_config *c, const struct tg_gap_near *n, uint64_t arrival);
 bool tg_gap_finish(const struct tg_pirate_config *c, struct tg_gap_near *n, struct tg_gap_far *f,
 		   struct tg_sample *out);
 

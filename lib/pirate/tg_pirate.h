@@ -71,6 +71,8 @@ struct tg_pirate_params {
 struct tg_pirate_config {
 	struct tg_clock clock;
 	uint64_t longest; /* ticks: an exchange or gap above this is idle time */
+	int32_t rto;      /* 2^gap_shift ticks: no server sends an answer again sooner, */
+	int32_t rto_over; /* nor later by more than this, and what its path and it take */
 	int32_t prompt;   /* 2^gap_shift ticks: a pure ACK this soon after data was not delayed */
 	uint64_t delayed; /* ticks: and none is delayed by more */
 	uint64_t window;  /* ticks: after which echo allows for drift */
@@ -124,12 +126,23 @@ struct tg_pirate_server {
 	int32_t drift;   /* of the server's timestamps: what a period takes more, 2^-32: the ... */
 	int32_t rate[3]; /* ... median of three clients' ... */
 	uint32_t rate_by[3];
+	uint32_t usual; /* 2^gap_shift ticks: mean of S, newer ones count more; 0: none yet */
+	/* Jitter, 2^gap_shift ticks: how much longer than its fastest a trip is, and of what path. */
+	int32_t excess; /* mean of handshakes */
+	uint32_t trips; /* mean of their paths */
+	int32_t late;   /* mean of answers that seem to be acknowledged at once */
+	uint32_t later; /* mean of their paths */
+	uint32_t share; /* the lesser excess, 2^-16 of its path */
+	uint32_t reach; /* that of handshakes, 2^-16 of theirs */
 	uint16_t place; /* where in its interval an answer ends, 2^-15; 0: not learnt */
 	uint8_t period; /* 1: 1 us, 2: 1 ms, 3: 4 ms, 4: 10 ms a unit of timestamps; 0: not learnt */
 	uint8_t rate_at;
 	uint8_t votes[4];  /* connections for each period, halved together */
 	uint8_t cookie[4]; /* low bits of the newest handshakes' timestamps, + 1 */
 	uint8_t cookie_at;
+	uint8_t trips_n; /* clients in it, up to 64 */
+	uint8_t late_n;  /* answers in late, up to 64 */
+	uint8_t losses;  /* answers that may still be taken for ones that were sent again */
 };
 
 /* Private areas of a flow entry (tg_flow.near, tg_flow.far): */
@@ -162,6 +175,13 @@ void tg_pirate_depart(const struct tg_pirate_config *c, struct tg_pirate_server 
  * or a gap epoch with three causal gaps, is closed. As tg_pirate_arrive. */
 bool tg_pirate_finish(const struct tg_pirate_config *c, struct tg_pirate_server *server,
 		      uint8_t estimator, void *near, void *far, struct tg_sample *out);
+
+/*
+ * Would this packet open an exchange if it departed: the first of a request? Changes nothing. For gap flows
+ * a guess: after a gap as long as an answer, or a handshake, takes.
+ */
+bool tg_pirate_opens(const struct tg_pirate_config *c, uint8_t estimator, const void *near,
+		     const void *far, const struct tg_pkt *p, uint64_t arrival);
 
 /* Certainly open (request sent, no answer seen), and since when; for gap flows false. */
 bool tg_pirate_open(uint8_t estimator, const void *near, const void *far, uint64_t *since);
