@@ -16,8 +16,9 @@ packages[build]="meson ninja-build gcc libc6-dev pkgconf
 # To run test/run.sh: second compiler and sanitizers, real clients and servers, tools they use.
 packages[test]="clang llvm libclang-rt-14-dev clang-format shellcheck doxygen libbpf-dev
 	python3 python3-jsonschema python3-scapy python3-matplotlib
-	iproute2 ethtool tcpdump procps util-linux
+	iproute2 ethtool nftables tcpdump procps util-linux
 	nginx-light libnginx-mod-http-echo wrk curl redis-server redis-tools memcached
+	openssl chromium nghttp2-client libmemcached-tools ngtcp2-client ngtcp2-server wireguard-go wireguard-tools
 	dpdk dpdk-dev"
 # To develop: lint, coverage, documentation, profiles, the clean-root trial.
 packages[dev]="gcovr graphviz valgrind gdb git debootstrap"

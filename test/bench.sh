@@ -6,6 +6,7 @@ set -euo pipefail
 
 top=$(cd "$(dirname "$0")/.." && pwd)
 bench=${TIDEGATE_BUILD:-$top/build}/app/tidegate-bench/tidegate-bench
+loop=${TIDEGATE_BUILD:-$top/build}/test/loop
 work=$(mktemp -d "${TMPDIR:-/tmp}/tidegate-bench.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 passed=0 failed=0
@@ -44,6 +45,22 @@ if [ ! -x "$bench" ]; then
 	echo "0 passed, 1 failed, 0 skipped"
 	exit 1
 fi
+# The programs behind test/bar/loop.sh and doc/loop.md: do they run, and does every packet come through?
+ran() {
+	local name=$1
+	shift
+	if "$@" >"$work/json" 2>"$work/table"; then
+		passed=$((passed + 1))
+		echo "ok   $name"
+	else
+		failed=$((failed + 1))
+		echo "FAIL $name"
+		sed 's/^/     /' "$work/table" "$work/json"
+	fi
+}
+
+ran loop "$loop/bar-loop" --flows 20000 --seconds 0.1
+ran idle "$loop/bar-idle" 0.2
 measured io io
 measured 'pipeline/established/1k' pipeline/established/1k
 measured 'hash/*/1k' hash/own/1k hash/rte/1k

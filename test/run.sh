@@ -23,7 +23,7 @@ suites=(
 	build:600:quick build-asan:600:full
 	unit:120:quick unit-asan:240:full
 	lint:60:quick drivers:180:full
-	vdev:180:quick sim:240:full accuracy:90:full choice:90:full captures:180:full live:300:full fuzz:200:full bench:90:full
+	vdev:180:quick sim:240:full accuracy:180:full choice:180:full captures:180:full live:300:full fuzz:200:full bench:90:full
 )
 
 usage() {
@@ -132,7 +132,7 @@ suite_sim() {
 }
 
 suite_accuracy() {
-	test/accuracy/run.sh --short
+	test/accuracy/run.sh --short --live
 }
 
 suite_choice() {

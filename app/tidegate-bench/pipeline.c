@@ -33,6 +33,7 @@ struct kind {
 	const char *forward;
 	bool fresh;  /* every measured packet begins a flow; `flows` others are in the table */
 	bool pirate; /* the base is the same traffic for the service that is not measured */
+	bool admit;  /* the base is the same traffic for a service without admission */
 };
 
 /* What the port receives. */
@@ -148,16 +149,20 @@ static const char config_format[] =
 
 static const char service_format[] =
 	"{\"name\": \"s%u\", \"address\": \"%s\", \"protocol\": \"%s\", \"ports\": [%u],"
-	"\"forward\": \"%s\", \"estimator\": \"%s\", \"servers\": ["
+	"\"forward\": \"%s\", \"estimator\": \"%s\", %s\"servers\": ["
 	"{\"name\": \"a\", \"address\": \"%s1\", \"mac\": \"02:00:00:00:00:01\"},"
 	"{\"name\": \"b\", \"address\": \"%s2\", \"mac\": \"02:00:00:00:00:02\"},"
 	"{\"name\": \"c\", \"address\": \"%s3\", \"mac\": \"02:00:00:00:00:03\"},"
 	"{\"name\": \"d\", \"address\": \"%s4\", \"mac\": \"02:00:00:00:00:04\"}]}";
 
+/* Every packet asks, and gets what it asks for. */
+static const char admission[] =
+	"\"admission\": {\"cost\": \"packet\", \"budget_per_s\": 4000000000}, ";
+
 /* At most 80 % of the table are used. */
 static uint32_t slots_for(const struct kind *k, uint64_t flows)
 {
-	uint64_t all = k->pirate ? 2 * flows : flows;
+	uint64_t all = k->pirate || k->admit ? 2 * flows : flows;
 
 	if (k->fresh)
 		all += BENCH_TURN * BENCH_BURST;
@@ -178,7 +183,8 @@ static struct tg_config *make_config(const struct kind *k, uint64_t flows)
 				      k->frame.v6 ? FRAME_VIP_V6 : FRAME_VIP_V4,
 				      k->frame.protocol == IPPROTO_TCP ? "tcp" : "udp",
 				      i == 0 ? MEASURED : UNMEASURED, k->forward,
-				      i == 0 ? "auto" : "off", net, net, net, net);
+				      i == 0 || k->admit ? "auto" : "off",
+				      i == 0 && k->admit ? admission : "", net, net, net, net);
 		n += (size_t)snprintf(text + n, sizeof(text) - n, i == 0 ? ", " : "]}");
 	}
 	if (tg_config_parse("tidegate-bench", text, n, &c, &report) < 0)
@@ -285,7 +291,7 @@ static int pipeline_setup(const struct bench_family *f, uint64_t flows, void **s
 		return -ENOMEM;
 	}
 	open_flows(s, &s->syn, &s->ack);
-	if (s->kind->pirate)
+	if (s->kind->pirate || s->kind->admit)
 		open_flows(s, &s->unmeasured_syn, &s->unmeasured_ack);
 	*state = s;
 	return 0;
@@ -323,6 +329,7 @@ static const struct kind ipv6 = {.frame = {.protocol = IPPROTO_TCP, .timestamps 
 				 .forward = "ipip"};
 static const struct kind udp = {.frame = {.protocol = IPPROTO_UDP}, .forward = "ipip"};
 static const struct kind nots = {.frame = {.protocol = IPPROTO_TCP}, .forward = "ipip"};
+static const struct kind admit = {.frame = TCP4, .forward = "ipip", .admit = true};
 static const struct kind pirate = {.frame = TCP4, .forward = "ipip", .pirate = true};
 
 const struct bench_family bench_pipeline[BENCH_PIPELINES] = {
@@ -373,6 +380,14 @@ const struct bench_family bench_pipeline[BENCH_PIPELINES] = {
 	 .flows = BIG,
 	 .run = pipeline_run,
 	 .base = io_base,
+	 COMMON},
+	{.name = "stage/admit",
+	 .what = "admission of a packet that takes a token: with less without",
+	 .kind = &admit,
+	 .flows = {{1000, false}},
+	 .is_net = true,
+	 .run = pipeline_run,
+	 .base = unmeasured_base,
 	 COMMON},
 	{.name = "stage/pirate",
 	 .what = "latency measurement alone: established less the same with its estimator off",

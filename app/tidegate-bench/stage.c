@@ -47,6 +47,7 @@ struct stage_state {
 	struct tg_clock clock;
 	struct tg_gate_limit limit[1];
 	struct tg_gate_stats gate;
+	struct tg_gate_wire wire; /* of no known rate */
 	struct tg_gate_item items[BENCH_BURST];
 };
 
@@ -103,9 +104,12 @@ static void run_gate(struct stage_state *s)
 {
 	uint16_t pass[BENCH_BURST], late[BENCH_BURST], n;
 	uint64_t gate = rte_rdtsc();
+	struct tg_gate_span span;
 
-	n = tg_gate_check(s->limit, &s->gate, s->items, BENCH_BURST, gate, pass, late);
-	tg_gate_sent(s->limit, &s->gate, &s->clock, s->items, pass, n, gate, rte_rdtsc());
+	n = tg_gate_check_burst(s->limit, s->limit, &s->gate, &s->wire, s->items, BENCH_BURST, gate,
+				pass, late, &span);
+	tg_gate_sent_burst(s->limit, s->limit, &s->gate, &s->clock, s->items, pass, n, gate,
+			   rte_rdtsc(), &span);
 }
 
 static uint64_t stage_run(void *state, unsigned int bursts)
@@ -181,6 +185,7 @@ static int make_burst(struct stage_state *s)
 					       .service_port = PORT};
 	static const uint8_t mac[6] = {0x02, 0, 0, 0, 0, 2};
 	struct tg_burst *b = &s->burst;
+	uint64_t now = rte_rdtsc(); /* all packets of a poll have one arrival */
 
 	s->pool = rte_pktmbuf_pool_create("bench", 2 * BENCH_BURST - 1, 0, 0,
 					  RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
@@ -192,7 +197,7 @@ static int make_burst(struct stage_state *s)
 	write_frames(s);
 	for (unsigned int i = 0; i < BENCH_BURST; i++) {
 		b->wire_len[i] = s->frame.len;
-		b->arrival[i] = rte_rdtsc();
+		b->arrival[i] = now;
 		b->server[i] = (uint16_t)(i % SERVERS);
 	}
 	tg_parse_burst(b);

@@ -31,10 +31,12 @@ static json_t *times(const struct tg_fine_hist *h)
 {
 	if (h->count == 0)
 		return json_null();
-	return json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "mean", tg_fine_mean_ns(h), "sd",
-			 deviation(h), "p50", tg_fine_quantile_ns(h, 0.5), "p95",
-			 tg_fine_quantile_ns(h, 0.95), "p99", tg_fine_quantile_ns(h, 0.99), "p99_9",
-			 tg_fine_quantile_ns(h, 0.999), "max", (double)h->max_ns);
+	return json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "mean",
+			 tg_fine_mean_ns(h), "sd", deviation(h), "p50", tg_fine_quantile_ns(h, 0.5),
+			 "p95", tg_fine_quantile_ns(h, 0.95), "p99", tg_fine_quantile_ns(h, 0.99),
+			 "p99_9", tg_fine_quantile_ns(h, 0.999), "p99_99",
+			 tg_fine_quantile_ns(h, 0.9999), "p99_999", tg_fine_quantile_ns(h, 0.99999),
+			 "max", (double)h->max_ns);
 }
 
 static json_t *group_json(const struct tg_results *r, uint32_t i, double seconds)

@@ -16,12 +16,23 @@
 
 #define TG_REPLICATIONS_MAX 1000
 
+/* Where what is late is dropped. Only at transmit it is the product's own gate: the others are what
+ * it is compared with, and there the product's gate counts what they let through. */
+enum tg_gate_at {
+	TG_GATE_AT_TRANSMIT = 0,
+	TG_GATE_AT_ARRIVAL, /* when its burst was polled, before any work on it */
+	TG_GATE_AT_DEQUEUE, /* when its turn comes, before the work on itself */
+};
+
 struct tg_gateway_params {
 	uint32_t workers;          /* contexts, 1..16 */
 	double ns_per_packet;      /* time a packet takes in the pipeline */
 	double ns_per_turn;        /* and a turn, whatever it carries */
 	uint32_t rx_ring, tx_ring; /* descriptors, powers of two */
 	double tx_rate_mbps;       /* line rate that the transmit ring drains at; 0: at once */
+	struct tg_dist work_us;    /* time a packet takes besides, drawn for each */
+	enum tg_gate_at gate_at;
+	bool rx_timestamps;        /* the ports stamp what they receive, by a clock of their own */
 	bool rate_known;           /* the gateway is told that rate (ports[].rate_mbps) */
 	double tick_ms;            /* control's */
 	double fails_s, returns_s; /* 0: never; an ECMP rehash */

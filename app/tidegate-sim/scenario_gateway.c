@@ -13,12 +13,27 @@ static void read_ring(struct tg_reader *r, const struct tg_config_key *k, json_t
 		*(uint32_t *)at = n;
 }
 
+static const char *gate_at_name(unsigned int i)
+{
+	static const char *const names[] = {
+		[TG_GATE_AT_TRANSMIT] = "transmit",
+		[TG_GATE_AT_ARRIVAL] = "arrival",
+		[TG_GATE_AT_DEQUEUE] = "dequeue",
+		NULL,
+	};
+
+	return names[i];
+}
+
 #define RING(field) TG_KEY(tg_gateway_params, field, read_ring), .min = 64, .max = 16384
 
 static const struct tg_config_key keys[] = {
 	{TG_UINT(tg_gateway_params, workers, 1, 16)},
 	{TG_REAL(tg_gateway_params, ns_per_packet, 0, 1000000000)},
 	{TG_REAL(tg_gateway_params, ns_per_turn, 0, 1000000000)},
+	{TG_DIST(tg_gateway_params, work_us, 0, 1000000)},
+	{TG_KEY(tg_gateway_params, gate_at, tg_read_choice), .choice = gate_at_name},
+	{TG_KEY(tg_gateway_params, rx_timestamps, tg_read_bool)},
 	{RING(rx_ring)},
 	{RING(tx_ring)},
 	{TG_REAL(tg_gateway_params, tx_rate_mbps, 0, 10000000)},

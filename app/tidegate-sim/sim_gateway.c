@@ -5,9 +5,12 @@
 #include <rte_mbuf.h>
 #include <rte_ring.h>
 
+#include "admission.h"
 #include "port/rx.h"
 #include "port/tx.h"
 #include "sim_gateway_private.h"
+
+#define IDLE_TURN_NS 2000
 
 #define container(p, type, member) ((type *)((char *)(p)-offsetof(type, member)))
 
@@ -83,6 +86,7 @@ void tg_sim_gateway_input(struct tg_sim_gateway *g, struct tg_sim_packet *p, uin
 		return;
 	}
 	*buffer_of(m) = (struct tg_sim_buffer){NULL, now};
+	tg_sim_stamp(g, m, now);
 	if (rte_ring_sp_enqueue(w->rx[FRONT], m) != 0) {
 		rte_pktmbuf_free(m);
 		g->missed++;
@@ -121,6 +125,7 @@ static void leave(struct tg_sim_gateway *g, struct rte_mbuf *m, uint64_t now)
 	if (p != NULL && destination(g->sim, m, &p->server)) {
 		g->out++;
 		g->late_on_wire += late(g, m, now);
+		tg_hist_record(&g->on_wire, now - buffer_of(m)->arrival, 1);
 		buffer_of(m)->packet = NULL;
 		tg_network_forwarded(g->sim, p, now);
 	}
@@ -160,14 +165,6 @@ void tg_sim_wire_free(struct tg_event *e, uint64_t now)
 		}
 		leave(wire->gateway, wire->current, now);
 	}
-}
-
-void tg_sim_worker_spend(struct tg_virtual_time *t, unsigned int packets)
-{
-	struct tg_sim_worker *w = container(t, struct tg_sim_worker, time);
-	const struct tg_gateway_params *p = w->gateway->params;
-
-	t->now += (uint64_t)(p->ns_per_turn + p->ns_per_packet * packets + 0.5);
 }
 
 /* The host takes the core away now and then. */
@@ -216,6 +213,9 @@ void tg_sim_worker_turn(struct tg_event *e, uint64_t now)
 		tg_sim_oracle(g);
 	tg_worker_turn(w->worker);
 	w->free_at = w->time.now;
+	if (tg_admission_waits(
+		    w->worker)) /* an event a turn, while there is something to try again */
+		tg_event_at(g->sim->events, &w->turn, w->free_at + IDLE_TURN_NS);
 	start_wires(w, now);
 	for (uint32_t i = 0; i < g->params->workers; i++)
 		if (has_input(&g->worker[i]))

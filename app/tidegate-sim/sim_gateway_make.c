@@ -209,7 +209,8 @@ static void attach_workers(struct tg_sim_gateway *g)
 		g->worker[w].worker = gw->worker[w];
 		g->worker[w].free_at = 0;
 		for (unsigned int p = 0; p < gw->n_ports; p++)
-			tg_rx_init(&gw->worker[w]->rx[p], &gw->ports[p], (uint16_t)p, w);
+			tg_rx_init(&gw->worker[w]->rx[p], &gw->ports[p], (uint16_t)p, w,
+				   &gw->clock);
 	}
 }
 
@@ -253,7 +254,14 @@ int tg_sim_gateway_make(struct tg_sim_gateway *g, char *err, size_t err_len)
 	} else {
 		r = make_gateway(g, err, err_len);
 	}
+	if (r == 0 && tg_sim_stamps_start(g) != 0) {
+		snprintf(err, err_len, "gateway %u: no room for time stamps in a buffer", g->index);
+		tg_gateway_stop(&g->gateway);
+		tg_gateway_free(&g->gateway);
+		r = -ENOMEM;
+	}
 	if (r == 0) {
+		tg_sim_gate_place(g);
 		attach_workers(g);
 		g->made = g->up = true;
 		return 0;
@@ -305,7 +313,9 @@ static void tick(struct tg_event *e, uint64_t now)
 	struct tg_sim_gateway *g = container(e, struct tg_sim_gateway, tick);
 
 	if (g->made) {
+		tg_sim_stamps_tick(g, now);
 		tg_control_tick(&g->gateway, now);
+		tg_sim_level_sample(g, now);
 		for (uint32_t w = 0; w < g->params->workers; w++)
 			if (!tg_event_waiting(&g->worker[w].turn))
 				tg_event_at(g->sim->events, &g->worker[w].turn, now);
@@ -366,6 +376,7 @@ int tg_sim_gateway_create(struct tg_sim *s, uint32_t index, struct tg_sim_gatewa
 	g->index = index;
 	g->params = &s->scenario->gateway[index];
 	tg_random_init(&g->random, s->seed, s->replication, "stall", index);
+	tg_random_init(&g->work, s->seed, s->replication, "work", index);
 	for (uint32_t w = 0; w < g->params->workers; w++) {
 		g->worker[w].gateway = g;
 		g->worker[w].time.spend = tg_sim_worker_spend;
@@ -381,6 +392,8 @@ int tg_sim_gateway_create(struct tg_sim *s, uint32_t index, struct tg_sim_gatewa
 	g->tick.fire = tick;
 	g->change.fire = change;
 	r = make_paths(g, err, err_len);
+	if (r == 0)
+		r = tg_sim_level_start(g);
 	if (r == 0)
 		r = tg_sim_gateway_make(g, err, err_len);
 	if (r != 0) {
@@ -404,5 +417,6 @@ void tg_sim_gateway_free(struct tg_sim_gateway *g)
 	tg_event_cancel(g->sim->events, &g->tick);
 	tg_event_cancel(g->sim->events, &g->change);
 	free(g->path);
+	free(g->level);
 	free(g);
 }

@@ -44,15 +44,21 @@ struct tg_sim_gateway {
 	struct tg_sim_worker worker[TG_SIM_WORKERS_MAX];
 	struct tg_sim_wire wire[PORTS];
 	struct tg_event tick, change;
-	struct tg_random random;                 /* stalls */
+	struct tg_random random, work; /* stalls; work_us */
+	uint32_t work_place;
+	int stamp_offset; /* of the ports' time stamps in a buffer */
+	uint64_t stamp_flag;
 	uint32_t stall_place, stall_every_place; /* in traces */
 	uint64_t next_stall;
 	/* what the gateway cannot see of itself */
 	struct tg_frame_path
 		*path; /* by group: headers of its clients; the client's address varies */
 	uint64_t in, missed, out, dropped, late_on_wire;
+	struct tg_hist on_wire;  /* from a packet's arrival to its last bit, since the warm-up */
 	struct tg_totals before; /* when the warm-up ended: reports leave it out */
 	uint64_t late_before;
+	struct tg_sim_level *level; /* by station */
+	uint64_t level_due;         /* control's, when it was last sampled */
 };
 
 /* A buffer's private area: the packet whose bytes it holds, and when they arrived. */
@@ -77,6 +83,23 @@ void tg_sim_gateway_dropped(struct tg_sim_gateway *g, struct tg_sim_packet *p);
 
 /* sim_oracle.c: overwrites what control published by the truth. */
 void tg_sim_oracle(struct tg_sim_gateway *g);
+struct tg_station *tg_sim_station_of(const struct tg_sim_gateway *g,
+				     const struct tg_config_server *c);
+
+/* sim_level.c: requests at the servers, by control and in truth. Sampled after control's tick. */
+int tg_sim_level_start(struct tg_sim_gateway *g);
+void tg_sim_level_begin(struct tg_sim_gateway *g);
+void tg_sim_level_sample(struct tg_sim_gateway *g, uint64_t now);
+/* Time means {"there","estimated"}, and "window_error": by how much means over 100 ms differ, of the
+ * mean there. null: never sampled. */
+json_t *tg_sim_level_json(const struct tg_sim_gateway *g, const struct tg_config_server *server);
+
+/* sim_gate.c */
+void tg_sim_gate_place(struct tg_sim_gateway *g);
+int tg_sim_stamps_start(struct tg_sim_gateway *g);
+void tg_sim_stamps_tick(struct tg_sim_gateway *g, uint64_t now);
+void tg_sim_stamp(const struct tg_sim_gateway *g, struct rte_mbuf *m, uint64_t now);
+uint64_t tg_sim_device_clock(uint64_t now);
 
 void tg_sim_worker_turn(struct tg_event *e, uint64_t now);
 void tg_sim_worker_spend(struct tg_virtual_time *t, unsigned int packets);

@@ -32,6 +32,8 @@ static void subtract_worker(struct tg_worker_stats *now, const struct tg_worker_
 	now->gate.max_sojourn_ns = all.gate.max_sojourn_ns;
 	tg_hist_sub(&all.gate.sojourn, &before->gate.sojourn, &now->gate.sojourn);
 	tg_hist_sub(&all.gate.handing, &before->gate.handing, &now->gate.handing);
+	tg_hist_sub(&all.gate.again, &before->gate.again, &now->gate.again);
+	tg_hist_sub(&all.gate.after_drop, &before->gate.after_drop, &now->gate.after_drop);
 }
 
 static void subtract_server(struct tg_totals_server *now, const struct tg_totals_server *before)
@@ -51,6 +53,8 @@ void tg_sim_gateway_begin(struct tg_sim_gateway *g)
 	tg_totals_free(&g->before);
 	memset(&g->before, 0, sizeof(g->before));
 	g->late_before = g->late_on_wire;
+	memset(&g->on_wire, 0, sizeof(g->on_wire));
+	tg_sim_level_begin(g);
 	if (g->made)
 		tg_totals_collect(g->gateway.snapshot, g->gateway.worker, g->gateway.n_workers,
 				  &g->before);
@@ -65,15 +69,16 @@ static int totals(const struct tg_sim_gateway *g, struct tg_totals *t)
 		return r;
 	subtract_worker(&t->all, &g->before.all);
 	t->dropped -= g->before.dropped;
+	for (unsigned int i = 0; i < t->snapshot->n_services * TG_GATE_PLACES; i++)
+		t->late[i] -= g->before.late[i];
 	for (unsigned int i = 0; i < t->n_servers && i < g->before.n_servers; i++)
 		subtract_server(&t->server[i], &g->before.server[i]);
 	return 0;
 }
 
-/* The report has a service's servers in the order of the totals. Of the whole run, warm-up included:
- * a window of exchanges has no end in time. */
-static void add_prediction_errors(json_t *all, const struct tg_sim_gateway *g,
-				  const struct tg_totals *t)
+/* The report has a service's servers in the order of the totals. Prediction errors are of the whole
+ * run, warm-up included: a window of exchanges has no end in time. */
+static void add_predictions(json_t *all, const struct tg_sim_gateway *g, const struct tg_totals *t)
 {
 	json_t *service, *row;
 	size_t i, k;
@@ -85,6 +90,8 @@ static void add_prediction_errors(json_t *all, const struct tg_sim_gateway *g,
 
 			if (at >= t->n_servers)
 				return;
+			json_object_set_new(row, "requests_there",
+					    tg_sim_level_json(g, t->server[at].config));
 			v = tg_load_of(g->gateway.load, t->server[at++].id);
 			json_object_set_new(row, "prediction_error",
 					    v != NULL && v->mape_windows > 0 ? json_real(v->mape)
@@ -104,11 +111,14 @@ json_t *tg_sim_gateway_json(const struct tg_sim_gateway *g)
 	if (totals(g, &t) != 0)
 		return NULL;
 	all = tg_report_json(&report);
-	add_prediction_errors(all, g, &t);
+	add_predictions(all, g, &t);
 	tg_totals_free(&t);
 	json_object_set_new(all, "clock", json_string("virtual"));
 	json_object_set_new(all, "wire",
-			    json_pack("{s:I, s:I}", "missed", (json_int_t)g->missed, "late",
-				      (json_int_t)(g->late_on_wire - g->late_before)));
+			    json_pack("{s:I, s:I, s:I, s:I}", "missed", (json_int_t)g->missed,
+				      "late", (json_int_t)(g->late_on_wire - g->late_before),
+				      "p99_9_ns",
+				      (json_int_t)tg_hist_percentile_ns(&g->on_wire, 99.9),
+				      "max_ns", (json_int_t)g->on_wire.max_ns));
 	return all;
 }

@@ -8,7 +8,8 @@
 
 #include "sim_gateway_private.h"
 
-static struct tg_station *station_of(struct tg_sim_gateway *g, const struct tg_config_server *c)
+struct tg_station *tg_sim_station_of(const struct tg_sim_gateway *g,
+				     const struct tg_config_server *c)
 {
 	/* link address 02:00:00:01 and the station's number: see sim_gateway_make.c */
 	return &g->sim->station[c->mac[4] << 8 | c->mac[5]];
@@ -54,7 +55,7 @@ void tg_sim_oracle(struct tg_sim_gateway *g)
 
 		if (s->server[i] == NULL)
 			continue;
-		st = station_of(g, s->server[i]);
+		st = tg_sim_station_of(g, s->server[i]);
 		n = outstanding(&g->gateway, i);
 		c->cost_ns[i] = word(completion_us(g, st, n));
 		c->marginal_ns[i] = word(tg_dist_mean(&st->params->service_us) * st->slow /

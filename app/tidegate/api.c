@@ -4,11 +4,15 @@
 #include <rte_cycles.h>
 #include <stdio.h>
 
+#include "admission_report.h"
+#include "auction_report.h"
 #include "capture/report.h"
 #include "control.h"
 #include "explain.h"
+#include "health.h"
 #include "load.h"
 #include "totals.h"
+#include "watch.h"
 
 struct command {
 	const char *name;
@@ -69,6 +73,27 @@ static void add_load(json_t *row, const struct tg_load_view *v)
 	json_object_set_new(row, "overdue", v != NULL ? json_integer(v->overdue) : json_null());
 }
 
+static void add_health(json_t *row, const struct tg_gateway *g, uint16_t server)
+{
+	struct tg_health_view v;
+
+	if (!tg_health_of(g, server, rte_rdtsc(), &v)) {
+		json_object_set_new(row, "health", json_string("off"));
+		return;
+	}
+	json_object_set_new(row, "health", json_string(v.up ? "up" : "down"));
+	json_object_set_new(row, "health_left_out", json_boolean(v.out));
+	json_object_set_new(row, "health_suspect", json_boolean(v.suspect));
+	json_object_set_new(row, "health_checks", json_integer((json_int_t)v.checks));
+	json_object_set_new(row, "health_failures", json_integer((json_int_t)v.failures));
+	json_object_set_new(row, "health_changes", json_integer((json_int_t)v.changes));
+	json_object_set_new(row, "health_changed_ago_ms",
+			    v.changes > 0 ? json_integer((json_int_t)(v.changed_ns / 1000000))
+					  : json_null());
+	json_object_set_new(row, "health_reason",
+			    json_string(tg_health_reason_name(v.up ? v.why : v.fell)));
+}
+
 static json_t *server_row(const struct tg_gateway *g, const struct tg_totals_server *e)
 {
 	const struct tg_snapshot *s = g->snapshot;
@@ -86,8 +111,10 @@ static json_t *server_row(const struct tg_gateway *g, const struct tg_totals_ser
 				"latency_p99_ns",
 				(json_int_t)tg_hist_percentile_ns(&e->latency, 99));
 
-	if (row != NULL)
+	if (row != NULL) {
 		add_load(row, tg_load_of(g->load, e->id));
+		add_health(row, g, e->id);
+	}
 	return row;
 }
 
@@ -114,6 +141,12 @@ static json_t *stage_list(struct tg_gateway *g, char **args, char *err, size_t e
 					  (json_int_t)tg_hist_percentile_ns(&st->work, 99)));
 		}
 	return list;
+}
+
+static json_t *bid_list(struct tg_gateway *g, char **args, char *err, size_t err_len)
+{
+	(void)args, (void)err, (void)err_len;
+	return tg_auction_json(g);
 }
 
 static json_t *server_list(struct tg_gateway *g, char **args, char *err, size_t err_len)
@@ -304,6 +337,18 @@ static json_t *worker_list(struct tg_gateway *g, char **args, char *err, size_t 
 	return list;
 }
 
+static json_t *task_list(struct tg_gateway *g, char **args, char *err, size_t err_len)
+{
+	(void)args, (void)err, (void)err_len;
+	return tg_watch_tasks(g, rte_rdtsc());
+}
+
+static json_t *alarm_list(struct tg_gateway *g, char **args, char *err, size_t err_len)
+{
+	(void)args, (void)err, (void)err_len;
+	return tg_watch_alarms(g, rte_rdtsc());
+}
+
 static json_t *stats_show(struct tg_gateway *g, char **args, char *err, size_t err_len)
 {
 	struct tg_totals t;
@@ -337,8 +382,15 @@ static const struct command commands[] = {
 	{"port list", "", 0, 0, port_list, "ports and their counters"},
 	{"drop list", "", 0, 0, drop_list, "dropped packets by reason"},
 	{"worker list", "", 0, 0, worker_list, "workers and their counters"},
+	{"task list", "", 0, 0, task_list, "background tasks: how late, what is left to do"},
+	{"alarm list", "", 0, 0, alarm_list, "what was late or lost, and whether it still is"},
+	{"bid list", "", 0, 0, bid_list, "auctions of services that take bids, and who won them"},
 	{"stage list", "", 0, 0, stage_list,
 	 "calls, packets a call and cycles a packet of each stage"},
+	{"admission list", "", 0, 0, tg_admission_list_json,
+	 "pools of tokens: budget, debt, what waits"},
+	{"segment top", "[POOL]", 0, 1, tg_admission_top_json,
+	 "who asked for most in the last second, and is it a burst"},
 	{"stats show", "", 0, 0, stats_show, "the report: totals, latency, drops, gate"},
 	{"help", "", 0, 0, help, "this list"},
 };

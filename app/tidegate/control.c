@@ -9,8 +9,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "auction.h"
 #include "costs.h"
+#include "health.h"
 #include "load.h"
+#include "watch.h"
 
 #define NEIGH_PERIOD_MS 100
 #define COSTS_MIN_US    4900u /* each tick */
@@ -95,18 +98,23 @@ static uint64_t costs_period(const struct tg_gateway *g)
 void tg_control_tick(struct tg_gateway *g, uint64_t now)
 {
 	pthread_mutex_lock(&g->mutex);
+	tg_watch_tick(g->watch, g, now);
 	collect_retired(g);
 	update_others(g);
 	if (now >= g->costs_due) {
 		g->costs_due = now + costs_period(g);
 		tg_load_update(g->load, g, now);
 		tg_costs_update(g, now);
+		tg_admission_update(g, now);
 	}
+	for (unsigned int p = 0; p < g->n_ports; p++)
+		tg_port_compare_clocks(&g->ports[p], &g->clock, now);
 	if (g->neigh != NULL && now >= g->neigh_due) {
 		g->neigh_due = now + tg_us_to_ticks(&g->clock, NEIGH_PERIOD_MS * 1000);
 		resolve_neighbours(g, now);
 	}
 	pthread_mutex_unlock(&g->mutex);
+	tg_health_tick(g, now);
 }
 
 /* VLANs of ports may change with a reload. */
@@ -114,6 +122,18 @@ static void take_port_settings(struct tg_gateway *g, const struct tg_config *con
 {
 	for (unsigned int p = 0; p < g->n_ports; p++)
 		g->ports[p].vlan = config->ports[p].vlan;
+}
+
+/* Auctions take memory in every worker from the first service on that takes bids. */
+static int make_auctions(struct tg_gateway *g, const struct tg_snapshot *s, char *err,
+			 size_t err_len)
+{
+	for (unsigned int i = 0; s->bids && i < g->n_workers; i++)
+		if (tg_auctions_create(g->worker[i], rte_rdtsc() + i) != 0) {
+			snprintf(err, err_len, "not enough memory for auctions (policy \"bid\")");
+			return -ENOMEM;
+		}
+	return 0;
 }
 
 int tg_control_apply(struct tg_gateway *g, struct tg_config *config, char *err, size_t err_len)
@@ -124,6 +144,8 @@ int tg_control_apply(struct tg_gateway *g, struct tg_config *config, char *err, 
 		.ports = g->ports,
 		.n_ports = g->n_ports,
 		.neigh = g->neigh,
+		.admission = &g->admission,
+		.now = tg_worker_now(g->worker[0]),
 	};
 	struct tg_snapshot *s;
 	int r;
@@ -134,10 +156,18 @@ int tg_control_apply(struct tg_gateway *g, struct tg_config *config, char *err, 
 	pthread_mutex_lock(&g->mutex);
 	r = tg_snapshot_create(&env, config, &s, err, err_len);
 	if (r == 0) {
+		r = make_auctions(g, s, err, err_len);
+		if (r != 0) {
+			s->config = NULL; /* freed below */
+			tg_snapshot_free(s);
+		}
+	}
+	if (r == 0) {
 		take_port_settings(g, config);
 		g->retired = (struct tg_snapshot *)(uintptr_t)g->snapshot;
 		__atomic_store_n(&g->snapshot, s, __ATOMIC_RELEASE);
 		g->retired_token = rte_rcu_qsbr_start(g->qsbr);
+		tg_health_take(g, env.now);
 	} else {
 		tg_config_free(config);
 		if (g->snapshot != NULL && g->neigh != NULL) { /* what it asked for is not wanted */
@@ -274,6 +304,9 @@ static struct tg_config *copy_config(const struct tg_config *from)
 		*n = *v;
 		n->n_servers = 0;
 		n->servers = NULL;
+		n->admission = tg_config_copy_admission(v);
+		if (n->admission == NULL && v->admission != NULL)
+			goto fail;
 		for (unsigned int j = 0; j < v->n_servers; j++) {
 			struct tg_config_server *e = tg_config_add_server(n);
 
@@ -286,6 +319,17 @@ static struct tg_config *copy_config(const struct tg_config *from)
 fail:
 	tg_config_free(c);
 	return NULL;
+}
+
+int tg_control_renew(struct tg_gateway *g, char *err, size_t err_len)
+{
+	struct tg_config *c = copy_config(g->snapshot->config);
+
+	if (c == NULL) {
+		snprintf(err, err_len, "not enough memory");
+		return -ENOMEM;
+	}
+	return tg_control_apply(g, c, err, err_len);
 }
 
 int tg_control_set_state(struct tg_gateway *g, const char *service, const char *server,

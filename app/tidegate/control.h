@@ -27,6 +27,9 @@ int tg_control_load(struct tg_gateway *g, struct tg_config *config, char *err, s
  * sentence a fault, separated by newlines. */
 int tg_control_reload(struct tg_gateway *g, char *err, size_t err_len);
 
+/* Compiles the configuration in force again: what it is compiled against has changed. */
+int tg_control_renew(struct tg_gateway *g, char *err, size_t err_len);
+
 /* Changes the state of one server. -ENOENT and a sentence. */
 int tg_control_set_state(struct tg_gateway *g, const char *service, const char *server,
 			 enum tg_server_state state, char *err, size_t err_len);

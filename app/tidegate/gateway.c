@@ -12,15 +12,19 @@
 #include <stdio.h>
 #include <sys/random.h>
 
+#include "admission.h"
 #include "control.h"
+#include "health.h"
 #include "load.h"
 #include "owner.h"
 #include "pipeline.h"
 #include "port/rx.h"
 #include "port/tx.h"
 #include "privilege.h"
+#include "restart.h"
 #include "tg_mem.h"
 #include "tsc.h"
+#include "watch.h"
 
 #define INBOX_SIZE       4096
 #define POOL_CACHE       256
@@ -57,9 +61,15 @@ static int make_pools(struct tg_gateway *g, const struct tg_config *c, char *err
 	unsigned int n = g->n_workers * (INBOX_SIZE + POOL_CACHE * 2 + TG_BURST_MAX * 4);
 	struct rte_mempool *any = NULL;
 
+	n += TG_HEALTH_ANSWERS;
+	if (tg_config_has_admission(c))
+		n += g->n_workers * TG_ADMIT_CLASSES * TG_WAITING_MAX;
 	for (unsigned int p = 0; p < c->n_ports; p++)
 		n += g->n_workers *
 		     (c->ports[p].rx_descriptors + c->ports[p].tx_descriptors + TG_TX_WAITING);
+	for (unsigned int i = 0; i < c->n_services; i++) /* SYN-ACKs that auctions hold */
+		if (c->services[i].policy == TG_POLICY_BID)
+			n += g->n_workers * c->services[i].bid.auctions * TG_BID_HELD;
 	g->n_pools = RTE_MIN(rte_socket_count(), (unsigned int)TG_NODES_MAX);
 	for (unsigned int i = 0; i < g->n_pools; i++) {
 		char name[32];
@@ -99,7 +109,7 @@ static void free_pools(struct tg_gateway *g)
 static int start_ports(struct tg_gateway *g, const struct tg_config *c, char *err, size_t err_len)
 {
 	for (unsigned int p = 0; p < c->n_ports; p++) {
-		int r = tg_port_start(&g->ports[p], &c->ports[p], g->n_workers,
+		int r = tg_port_start(&g->ports[p], &c->ports[p], g->n_workers, &g->clock,
 				      g->mode == TG_MODE_SHADOW, g->pool, g->n_pools, err, err_len);
 
 		if (r != 0)
@@ -123,7 +133,9 @@ static int make_rings(struct tg_gateway *g, char *err, size_t err_len)
 	}
 	snprintf(name, sizeof(name), "%scontrol_out", g->name);
 	g->control_out = rte_ring_create(name, 256, rte_socket_id(), RING_F_SP_ENQ | RING_F_SC_DEQ);
-	return g->control_out != NULL ? 0 : -ENOMEM;
+	snprintf(name, sizeof(name), "%sanswers", g->name);
+	g->answers = rte_ring_create(name, TG_HEALTH_ANSWERS, rte_socket_id(), RING_F_SC_DEQ);
+	return g->control_out != NULL && g->answers != NULL ? 0 : -ENOMEM;
 }
 
 static int make_qsbr(struct tg_gateway *g)
@@ -138,22 +150,18 @@ static int make_qsbr(struct tg_gateway *g)
 static bool age_step(void *ctx, uint64_t now)
 {
 	struct tg_worker *w = ctx;
-	unsigned int round = tg_flow_buckets(w->flows) / 1000 + 1;
+	struct tg_task *t = &w->ageing;
+	uint32_t left = t->left > 0 ? t->left : t->size;
 
 	tg_pipeline_age(w, now, AGE_STEP_BUCKETS);
-	w->aged += AGE_STEP_BUCKETS;
-	if (w->aged < round)
-		return true;
-	w->aged = 0;
-	return false;
+	left = left > AGE_STEP_BUCKETS ? left - AGE_STEP_BUCKETS : 0;
+	__atomic_store_n(&t->left, left, __ATOMIC_RELAXED);
+	return left > 0;
 }
 
 static int equip_worker(struct tg_gateway *g, struct tg_worker *w, const struct tg_gateway_env *env)
 {
-	const struct tg_sched_params params = {
-		.in_row = tg_us_to_ticks(&g->clock, 10),
-		.share_256 = 64,
-	};
+	const struct tg_sched_params none = {0}; /* comes with the first snapshot */
 
 	w->lcore = env->lcore[w->index];
 	w->virtual_time = env->virtual_time[w->index];
@@ -162,6 +170,7 @@ static int equip_worker(struct tg_gateway *g, struct tg_worker *w, const struct 
 	w->n_ports = g->n_ports;
 	w->inbox = g->inbox;
 	w->control_out = w->index == 0 ? g->control_out : NULL;
+	w->answers = g->answers;
 	w->qsbr = g->qsbr;
 	w->published = &g->snapshot;
 	w->stop = &g->stop;
@@ -170,17 +179,26 @@ static int equip_worker(struct tg_gateway *g, struct tg_worker *w, const struct 
 	if (w->rx == NULL || w->tx == NULL)
 		return -ENOMEM;
 	for (unsigned int p = 0; p < g->n_ports; p++) {
-		tg_rx_init(&w->rx[p], &g->ports[p], (uint16_t)p, w->index);
+		tg_rx_init(&w->rx[p], &g->ports[p], (uint16_t)p, w->index, &g->clock);
 		tg_tx_init(&w->tx[p], &g->ports[p], w->index, &g->clock);
 	}
-	tg_sched_init(&w->sched, &params);
+	tg_sched_init(&w->sched, &none);
 	w->ageing = (struct tg_task){
 		.name = "ageing",
 		.step = age_step,
 		.ctx = w,
 		.period = tg_us_to_ticks(&g->clock, AGE_PERIOD_MS * 1000),
+		.size = tg_flow_buckets(w->flows) / 1000 + 1,
 	};
 	return tg_sched_add(&w->sched, &w->ageing, env->now);
+}
+
+static int make_admission(struct tg_gateway *g, struct tg_worker *w)
+{
+	g->admission.n_workers = g->n_workers;
+	g->admission.socket[w->index] = w->socket;
+	w->admission = tg_admission_create(w->socket);
+	return w->admission != NULL ? 0 : -ENOMEM;
 }
 
 static int make_workers(struct tg_gateway *g, const struct tg_config *c,
@@ -206,6 +224,8 @@ static int make_workers(struct tg_gateway *g, const struct tg_config *c,
 			    : tg_worker_create(&env, i, g->n_workers, socket, &g->worker[i]);
 		if (r == 0)
 			r = equip_worker(g, g->worker[i], gateway);
+		if (r == 0 && tg_config_has_admission(c))
+			r = make_admission(g, g->worker[i]);
 		if (r == 0)
 			continue;
 		snprintf(
@@ -230,11 +250,13 @@ static int make_shared(struct tg_gateway *g, const unsigned int *lcore, char *er
 	g->costs = tg_mem_zalloc("costs", sizeof(*g->costs), 64, -1);
 	g->file_state = tg_mem_zalloc("file states", TG_SERVERS_MAX, 64, -1);
 	if (g->costs == NULL || g->file_state == NULL || tg_load_create(&g->load) != 0 ||
-	    make_qsbr(g) != 0 || tg_registry_create(g->n_workers, node, &g->registry) != 0)
+	    tg_watch_create(&g->watch) != 0 || make_qsbr(g) != 0 ||
+	    tg_registry_create(g->n_workers, node, &g->registry) != 0)
 		return -ENOMEM;
-	if (g->mode == TG_MODE_INLINE)
-		return tg_neigh_table_create(&g->clock, -1, &g->neigh);
-	return 0;
+	if (g->mode != TG_MODE_INLINE)
+		return 0;
+	return tg_health_create(&g->health) != 0 ? -ENOMEM
+						 : tg_neigh_table_create(&g->clock, -1, &g->neigh);
 }
 
 /* A configuration whose ports fit the mode. */
@@ -278,6 +300,7 @@ int tg_gateway_make(struct tg_gateway *g, const struct tg_options *options,
 	g->started = env->now;
 	g->n_workers = env->n_workers;
 	memcpy(g->flow_secret, env->flow_secret, sizeof(g->flow_secret));
+	memcpy(g->admission.secret, g->flow_secret, sizeof(g->admission.secret));
 	pthread_mutex_init(&g->mutex, NULL);
 	r = check_ports(g, config, err, err_len);
 	if (r == 0)
@@ -324,13 +347,39 @@ int tg_gateway_start(struct tg_gateway *g, const struct tg_options *options,
 	r = tg_gateway_make(g, options, &env, config, err, err_len);
 	if (r != 0)
 		return r;
-	r = launch(g);
+	r = tg_restart_attach(g);
+	if (r != 0)
+		snprintf(err, err_len, "not enough memory for flow_table.snapshot");
+	if (r == 0 && g->restart != NULL)
+		tg_restart_restore(g->restart);
+	if (r == 0) {
+		r = launch(g);
+		if (r != 0)
+			snprintf(err, err_len, "a worker's lcore is busy");
+	}
+	if (r == 0 && g->restart != NULL) {
+		r = tg_restart_start(g->restart);
+		if (r != 0)
+			snprintf(err, err_len, "cannot start the thread of flow_table.snapshot");
+	}
 	if (r != 0) {
-		snprintf(err, err_len, "a worker's lcore is busy");
 		tg_gateway_stop(g);
 		tg_gateway_free(g);
 	}
 	return r;
+}
+
+void tg_gateway_stamps(const struct tg_gateway *g, unsigned int port, struct tg_stamp_stats *sum)
+{
+	memset(sum, 0, sizeof(*sum));
+	for (unsigned int i = 0; i < g->n_workers; i++) {
+		const struct tg_stamp_stats *s = &g->worker[i]->rx[port].stamp;
+
+		sum->used += tg_stat_read(&s->used);
+		sum->missing += tg_stat_read(&s->missing);
+		sum->future += tg_stat_read(&s->future);
+		sum->stale += tg_stat_read(&s->stale);
+	}
 }
 
 void tg_gateway_stop(struct tg_gateway *g)
@@ -340,16 +389,22 @@ void tg_gateway_stop(struct tg_gateway *g)
 	for (unsigned int i = 0; i < g->n_workers; i++)
 		if (g->worker[i] != NULL && g->inbox[i] != NULL)
 			tg_owner_discard(g->worker[i]);
+	for (unsigned int i = 0; i < g->n_workers; i++)
+		if (g->worker[i] != NULL)
+			tg_admission_discard(g->worker[i]);
 	for (unsigned int p = 0; p < g->n_ports; p++)
 		tg_port_stop(&g->ports[p]);
 }
 
 void tg_gateway_free(struct tg_gateway *g)
 {
+	tg_restart_free(g->restart);
 	tg_snapshot_free(g->retired);
 	tg_snapshot_free((struct tg_snapshot *)(uintptr_t)g->snapshot);
+	tg_admission_pools_free(&g->admission);
 	for (unsigned int i = 0; i < g->n_workers; i++) {
 		if (g->worker[i] != NULL) {
+			tg_admission_free(g->worker[i]->admission);
 			tg_mem_free(g->worker[i]->rx);
 			tg_mem_free(g->worker[i]->tx);
 		}
@@ -358,6 +413,7 @@ void tg_gateway_free(struct tg_gateway *g)
 		rte_ring_free(g->inbox[i]);
 	}
 	rte_ring_free(g->control_out);
+	rte_ring_free(g->answers);
 	tg_registry_free(g->registry);
 	if (g->neigh != NULL)
 		tg_neigh_table_free(g->neigh);
@@ -365,6 +421,8 @@ void tg_gateway_free(struct tg_gateway *g)
 	tg_mem_free(g->qsbr);
 	tg_mem_free(g->file_state);
 	tg_load_free(g->load);
+	tg_watch_free(g->watch);
+	tg_health_free(g->health);
 	tg_mem_free(g->costs);
 	pthread_mutex_destroy(&g->mutex);
 }

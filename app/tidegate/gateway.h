@@ -22,6 +22,9 @@ struct rte_mempool;
 struct rte_rcu_qsbr;
 struct tg_control_socket;
 struct tg_load;
+struct tg_watch;
+struct tg_health;
+struct tg_restart;
 
 struct tg_gateway {
 	const struct tg_options *options;
@@ -36,10 +39,12 @@ struct tg_gateway {
 	struct tg_port ports[TG_PORTS_MAX];
 	struct tg_neigh_table *neigh;
 	struct tg_registry *registry;
+	struct tg_admission_pools admission;
 	unsigned int n_workers;
 	struct tg_worker *worker[TG_WORKERS_MAX];
 	struct rte_ring *inbox[TG_WORKERS_MAX];
 	struct rte_ring *control_out;
+	struct rte_ring *answers; /* to health checks */
 	struct rte_rcu_qsbr *qsbr;
 	const struct tg_snapshot *snapshot; /* what workers read */
 	struct tg_costs *costs;             /* what workers choose by */
@@ -50,10 +55,13 @@ struct tg_gateway {
 	struct tg_control_socket *socket;
 	struct tg_snapshot *retired; /* waiting for workers to leave it */
 	uint64_t retired_token;
-	struct tg_load *load; /* what is known of the servers */
+	struct tg_load *load;     /* what is known of the servers */
+	struct tg_watch *watch;   /* what is late */
+	struct tg_health *health; /* which servers are alive; NULL in shadow mode */
 	uint64_t costs_due, neigh_due, stats_due;
 	uint64_t reloads, reloads_failed;
-	uint8_t *file_state; /* by server id: its state in the file last read */
+	struct tg_restart *restart; /* flows in a file; NULL: not wanted */
+	uint8_t *file_state;        /* by server id: its state in the file last read */
 };
 
 /* What a gateway is made for: a process's lcores, or one of several in a simulation. */
@@ -77,6 +85,9 @@ int tg_gateway_make(struct tg_gateway *g, const struct tg_options *options,
 /* The same on this process's lcores, and the workers run; a worker on the main lcore is started by run.h. On failure what was started is unwound and err is a sentence. */
 int tg_gateway_start(struct tg_gateway *g, const struct tg_options *options,
 		     struct tg_config *config, char *err, size_t err_len);
+
+/* What the workers did with a port's time stamps. */
+void tg_gateway_stamps(const struct tg_gateway *g, unsigned int port, struct tg_stamp_stats *sum);
 
 /* Stops workers and ports, in that order; totals can still be read. */
 void tg_gateway_stop(struct tg_gateway *g);

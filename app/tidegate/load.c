@@ -8,8 +8,11 @@
 #define TAU_NS     500e6  /* sums of service times fade in this */
 #define RECENT_NS  200e6  /* S as it is now */
 #define ARRIVAL_NS 2000e6 /* arrivals */
+#define TRUST_NS   5000e6 /* predictions against what came, for the next ones */
 #define WINDOW_S   5      /* two of these make the window that people see */
 #define MAPE_OVER  200    /* exchanges a window: one exchange's own error has no finite mean */
+#define TRUST_OVER 5      /* exchanges, faded: fewer say nothing of how far off predictions are */
+#define TRUST_MAX  10     /* and no prediction is mended by more than this */
 
 /* Cumulative, all workers. */
 struct sums {
@@ -25,7 +28,10 @@ struct server {
 	struct sums last;
 	/* fading */
 	double service, shares, recent, recents, path, paths, arrivals, squares, ticks, span;
-	/* prediction against what came */
+	/* prediction against what came: fading, as the law has it; and as it was given out, by windows */
+	double law_ns, asked, came_ns, came;
+	double plain,
+		promised; /* the last prediction as the law has it, and mended; without delay */
 	double predicted, observed, errors;
 	uint64_t n_predicted, n_observed;
 	struct tg_load_view view;
@@ -155,12 +161,23 @@ static void turn_window(struct server *e, const struct tg_gateway *g, unsigned i
 	e->view.cs2 = mean > 0 && square > mean * mean ? square / (mean * mean) - 1 : 0;
 }
 
+/* What predictions by the law were off by lately. */
+static double trust(const struct server *e)
+{
+	double ratio;
+
+	if (e->asked < TRUST_OVER || e->came < TRUST_OVER || e->law_ns <= 0 || e->came_ns <= 0)
+		return 1;
+	ratio = e->came_ns / e->came * e->asked / e->law_ns;
+	return fmin(fmax(ratio, 1.0 / TRUST_MAX), TRUST_MAX);
+}
+
 /* Both sides of the prediction, until enough exchanges came to compare their means. */
 static void judge(struct server *e, const struct sums *d)
 {
 	struct tg_load_view *v = &e->view;
 
-	e->predicted += (v->predicted.completion_ns) * (double)d->requests;
+	e->predicted += e->promised * (double)d->requests;
 	e->n_predicted += d->requests;
 	e->observed += (double)d->server_ns;
 	e->n_observed += d->answers;
@@ -191,6 +208,7 @@ static void take(struct server *e, const struct sums *d, double dt_ns)
 {
 	double slow = tg_fade(dt_ns, TAU_NS), fast = tg_fade(dt_ns, RECENT_NS);
 	double n = (double)d->requests, kept = tg_fade(dt_ns, ARRIVAL_NS);
+	double trusted = tg_fade(dt_ns, TRUST_NS);
 
 	fade(&e->service, slow, (double)d->server_ns);
 	fade(&e->shares, slow,
@@ -208,6 +226,10 @@ static void take(struct server *e, const struct sums *d, double dt_ns)
 		fade(&e->path, slow, 0);
 		fade(&e->paths, slow, 0);
 	}
+	fade(&e->law_ns, trusted, e->plain * n);
+	fade(&e->asked, trusted, n);
+	fade(&e->came_ns, trusted, (double)d->server_ns);
+	fade(&e->came, trusted, (double)d->answers);
 	fade(&e->arrivals, kept, n);
 	fade(&e->squares, kept, n * n);
 	fade(&e->ticks, kept, 1);
@@ -228,6 +250,31 @@ static double dispersion(const struct server *e)
 	return mean > 0 ? (per(e->squares, e->ticks, 0) - mean * mean) / mean : 1;
 }
 
+/* The laws that others wrote are shown as they are written; all else goes by the repaired hybrid. */
+static bool is_repaired(enum tg_policy policy)
+{
+	return policy != TG_POLICY_MODEL && policy != TG_POLICY_QUEUE &&
+	       policy != TG_POLICY_HYBRID_SEED && policy != TG_POLICY_COMPLETION;
+}
+
+/*
+ * The rate that the model is given: no more than explains how long requests have waited. What
+ * arrives times tau is too much as soon as others load the server too (their share is in tau), or
+ * with a single worker, whose q is seldom right to the last request: the model would then answer
+ * with the wait at the edge of overload, a hundred services.
+ */
+static double explained_hz(const struct server *e, uint32_t workers)
+{
+	const struct tg_load_view *v = &e->view;
+	double wait, rho;
+
+	if (v->service_ns <= 0)
+		return 0;
+	wait = e->came < TRUST_OVER ? 0 : fmax(0, e->came_ns / e->came / v->service_ns - 1);
+	rho = tg_implied_rho(workers, wait, v->ca2, v->cs2);
+	return fmin(v->lambda_hz, rho * workers / v->service_ns * 1e9);
+}
+
 /* By the law of the policy; those that go by no prediction are judged by the repaired hybrid. */
 static struct tg_predicted predict(enum tg_policy policy, const struct tg_queueing_input *in)
 {
@@ -243,21 +290,6 @@ static struct tg_predicted predict(enum tg_policy policy, const struct tg_queuei
 	default:
 		return tg_predict_hybrid(in);
 	}
-}
-
-/*
- * The repaired hybrid is flat until all workers are busy: a request waits no longer at a server that
- * is half full. But a flow brings many requests and stays for longer than the server is as it is
- * now, and what differs between flat scores is noise. So each request there counts for its
- * share of a worker's time: doc/choice.md has the figures.
- */
-static struct tg_predicted score(enum tg_policy policy, const struct tg_queueing_input *in)
-{
-	struct tg_predicted p = predict(policy, in);
-
-	if (policy == TG_POLICY_LATENCY && in->workers > 0)
-		p.score_ns += in->service_ns * in->in_system / in->workers;
-	return p;
 }
 
 static void estimate(struct server *e, const struct tg_gateway *g, uint16_t server)
@@ -281,7 +313,7 @@ static void estimate(struct server *e, const struct tg_gateway *g, uint16_t serv
 	v->ca2 = dispersion(e);
 	v->in_system = tg_in_system(v->waiting, v->server_ns, v->path_ns);
 	in = (struct tg_queueing_input){
-		.lambda_hz = v->lambda_hz,
+		.lambda_hz = is_repaired(policy) ? explained_hz(e, c->workers) : v->lambda_hz,
 		.ca2 = v->ca2,
 		.cs2 = v->cs2,
 		.service_ns = v->service_ns,
@@ -289,9 +321,12 @@ static void estimate(struct server *e, const struct tg_gateway *g, uint16_t serv
 		.delay_ns = c->delay_us * 1e3,
 		.workers = c->workers,
 	};
-	v->predicted = score(policy, &in);
+	v->predicted = predict(policy, &in);
+	e->plain = v->predicted.completion_ns - in.delay_ns; /* as S has no delay in it */
+	e->promised = is_repaired(policy) ? e->plain * trust(e) : e->plain;
+	v->predicted.completion_ns = e->promised + in.delay_ns;
 	in.in_system++;
-	v->one_more = score(policy, &in);
+	v->one_more = predict(policy, &in);
 }
 
 static struct server *entry(struct tg_load *l, const struct tg_gateway *g, unsigned int i,

@@ -9,6 +9,7 @@
 #include "gateway.h"
 #include "options.h"
 #include "preflight.h"
+#include "restart.h"
 #include "run.h"
 #include "tsc.h"
 
@@ -73,6 +74,8 @@ static int run_gateway(const struct tg_options *o)
 	}
 	r = tg_run(&gateway, &quit, &hup);
 	tg_gateway_stop(&gateway);
+	if (gateway.restart != NULL)
+		tg_restart_end(gateway.restart);
 	if (r == 0)
 		r = tg_run_report(&gateway);
 	tg_gateway_free(&gateway);
@@ -86,6 +89,8 @@ static int run_capture(const struct tg_options *o)
 		.program = o->eal_argv[0],
 		.capture = o->capture,
 		.report = o->report,
+		.picture = o->picture,
+		.config_path = o->config,
 		.replay = o->replay,
 		.quit = &quit,
 	};

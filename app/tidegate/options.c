@@ -13,6 +13,7 @@ enum {
 	OPT_CAPTURE,
 	OPT_REPORT,
 	OPT_REPLAY,
+	OPT_PICTURE,
 	OPT_STATS,
 	OPT_SHADOW,
 	OPT_CHECK,
@@ -24,6 +25,7 @@ static const struct option longs[] = {
 	{"capture", required_argument, NULL, OPT_CAPTURE},
 	{"report", required_argument, NULL, OPT_REPORT},
 	{"replay", optional_argument, NULL, OPT_REPLAY},
+	{"picture", required_argument, NULL, OPT_PICTURE},
 	{"stats-period", required_argument, NULL, OPT_STATS},
 	{"shadow", no_argument, NULL, OPT_SHADOW},
 	{"check", no_argument, NULL, OPT_CHECK},
@@ -37,7 +39,7 @@ void tg_options_help(const char *program)
 	printf("tidegate " TG_VERSION
 	       ": a layer-4 gateway that measures response latency from one direction\n"
 	       "\n"
-	       "  %s --capture FILE [--config FILE] [--report FILE] [--replay[=SPEED]]\n"
+	       "  %s --capture FILE [--config FILE] [--report FILE] [--replay[=SPEED] [--picture FILE]]\n"
 	       "      reads a capture (pcap, pcapng) and prints what it tells; needs no root\n"
 	       "  %s [EAL options] -- --config FILE [options]\n"
 	       "      forwards, or watches with --shadow; EAL options as in DPDK (-l, --vdev, -a, ...)\n"
@@ -47,7 +49,10 @@ void tg_options_help(const char *program)
 	       "  --config FILE      the configuration, JSON (doc/configuration.md)\n"
 	       "  --capture FILE     read a capture instead of ports\n"
 	       "  --report FILE      write the report as JSON too (with --capture, or at the end of a run)\n"
-	       "  --replay[=SPEED]   pace the capture by its own time stamps (default speed 1)\n"
+	       "  --replay[=SPEED]   the capture at its own times through the gateway and a link of\n"
+	       "                     ports[].rate_mbps: what each sojourn_max_us would drop (doc/shadow.md);\n"
+	       "                     without such a rate: only paced (default speed 1)\n"
+	       "  --picture FILE     what a replay finds as SVG\n"
 	       "  --shadow           decide and count, send nothing\n"
 	       "  --check            validate configuration and host, exit 0 or 1\n"
 	       "  --stats-period S   print totals every S seconds\n"
@@ -108,6 +113,9 @@ static int take(int c, char **argv, struct tg_options *o, char *err, size_t err_
 		snprintf(err, err_len, "--replay=%s: a speed from 0.001 to 1000000 is wanted",
 			 optarg);
 		return -EINVAL;
+	case OPT_PICTURE:
+		o->picture = optarg;
+		return 0;
 	case OPT_STATS:
 		if (number(optarg, 1, 86400, &value) == 0) {
 			o->stats_period_s = (unsigned int)value;
@@ -154,13 +162,17 @@ static int consistent(const struct tg_options *o, char *err, size_t err_len)
 
 	if (o->capture != NULL && (o->shadow || o->interactive || o->stats_period_s > 0))
 		wrong = "--capture reads a file: --shadow, -i and --stats-period do not go with it";
+	else if (o->picture != NULL && (o->replay == 0 || o->config == NULL))
+		wrong = "--picture draws what a replay finds: it goes with --capture, --config and --replay";
 	else if (o->capture == NULL && o->replay > 0)
 		wrong = "--replay paces a capture: name one with --capture";
 	else if (o->capture == NULL && o->config == NULL)
 		wrong = "nothing to do: name a capture (--capture FILE) or a configuration (--config FILE); "
 			"see --help";
-	else if (same_file(o->report, o->capture) || same_file(o->report, o->config))
-		wrong = "--report names the file that is read: it would be overwritten; name another";
+	else if (same_file(o->report, o->capture) || same_file(o->report, o->config) ||
+		 same_file(o->picture, o->capture) || same_file(o->picture, o->config))
+		wrong = "--report or --picture names a file that is read: it would be overwritten; name "
+			"another";
 	if (wrong == NULL)
 		return 0;
 	snprintf(err, err_len, "%s", wrong);

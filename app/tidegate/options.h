@@ -10,6 +10,7 @@ struct tg_options {
 	const char *config;  /* --config FILE */
 	const char *capture; /* --capture FILE: offline */
 	const char *report;  /* --report FILE */
+	const char *picture; /* --picture FILE: of a replay */
 	double replay;       /* --replay[=SPEED]: 0 as fast as possible */
 	unsigned int stats_period_s;
 	bool shadow, check, interactive, help, version;

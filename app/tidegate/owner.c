@@ -9,23 +9,29 @@
 #include <rte_ring.h>
 #include <rte_thash.h>
 
-static int arrival_field = -1;
+/* What a packet carries to its owner: ticks. */
+struct handed {
+	uint64_t arrival;
+	uint64_t polled; /* by whom it was handed over */
+};
+
+static int handed_field = -1;
 
 int tg_owner_init(void)
 {
 	static const struct rte_mbuf_dynfield field = {
-		.name = "tidegate_arrival",
-		.size = sizeof(uint64_t),
-		.align = __alignof__(uint64_t),
+		.name = "tidegate_handed",
+		.size = sizeof(struct handed),
+		.align = __alignof__(struct handed),
 	};
 
-	arrival_field = rte_mbuf_dynfield_register(&field);
-	return arrival_field < 0 ? -rte_errno : 0;
+	handed_field = rte_mbuf_dynfield_register(&field);
+	return handed_field < 0 ? -rte_errno : 0;
 }
 
-static inline uint64_t *arrival_of(struct rte_mbuf *m)
+static inline struct handed *handed_of(struct rte_mbuf *m)
 {
-	return RTE_MBUF_DYNFIELD(m, arrival_field, uint64_t *);
+	return RTE_MBUF_DYNFIELD(m, handed_field, struct handed *);
 }
 
 static uint32_t word(const uint8_t *b)
@@ -59,8 +65,8 @@ unsigned int tg_owner_of(const struct tg_port *port, unsigned int n_workers, con
 {
 	if (port->reta_size == 0 || port->rx_queues < n_workers)
 		return (unsigned int)(((hash >> 32) * n_workers) >> 32);
-	/* of an ICMP error the port hashed its own addresses, not its flow */
-	if (!has_rss || (p->flags & TG_PKT_ICMP_ERROR))
+	if (!has_rss || (p->flags & (TG_PKT_ICMP_ERROR |
+				     TG_PKT_RETURN))) /* the port hashed that, not the flow */
 		rss = toeplitz(port, p);
 	return port->reta[rss & (port->reta_size - 1u)];
 }
@@ -81,7 +87,7 @@ void tg_owner_hand_over(struct tg_worker *w, struct tg_burst *b)
 				    tg_flow_hash(w->flows, &b->pkt[i].key));
 		if (owner == w->index)
 			continue;
-		*arrival_of(m) = b->arrival[i];
+		*handed_of(m) = (struct handed){b->arrival[i], b->now};
 		if (rte_ring_mp_enqueue(w->inbox[owner], m) != 0) {
 			tg_drop(b, i, TG_DROP_HANDOVER);
 			continue;
@@ -98,7 +104,10 @@ uint16_t tg_owner_take(struct tg_worker *w, struct tg_burst *b, uint64_t now)
 	b->port = 0;
 	b->now = now;
 	for (unsigned int i = 0; i < b->n; i++) {
-		b->arrival[i] = *arrival_of(b->mbuf[i]);
+		const struct handed *h = handed_of(b->mbuf[i]);
+
+		b->arrival[i] = h->arrival;
+		tg_stage_waited(w, TG_STAGE_OWNER, h->polled, now);
 		b->wire_len[i] = b->mbuf[i]->pkt_len;
 		b->verdict[i] = TG_FORWARD;
 		b->server[i] = TG_NO_SERVER;

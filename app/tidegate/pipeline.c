@@ -4,7 +4,10 @@
 #include <netinet/in.h>
 #include <rte_mbuf.h>
 
+#include "admission.h"
+#include "auction.h"
 #include "entrance.h"
+#include "health.h"
 #include "owner.h"
 #include "tg_encap.h"
 #include "tg_icmp.h"
@@ -129,7 +132,7 @@ static void measure(struct tg_worker *w, struct tg_flow *f, const struct tg_pkt 
 		    uint64_t arrival)
 {
 	struct tg_server_stats *st = tg_snapshot_stats(w->snapshot, f->server, w->index);
-	uint64_t since = 0;
+	uint64_t since = 0, repeated = st->pirate.repeated;
 	struct tg_sample s;
 
 	if ((f->asking & TG_FLOW_WAITS) != 0)
@@ -137,6 +140,8 @@ static void measure(struct tg_worker *w, struct tg_flow *f, const struct tg_pkt 
 	if (tg_pirate_arrive(&w->snapshot->pirate[p->key.service], &st->pirate, f->estimator,
 			     f->near, f->far, p, arrival, &s))
 		count_sample(w, f, &s);
+	if (unlikely(st->pirate.repeated != repeated) && since != 0 && arrival > since)
+		tg_hist_record(&w->stats.gate.again, tg_ticks_to_ns(&w->clock, arrival - since), 1);
 	if ((f->asking & TG_FLOW_WAITS) == 0 ||
 	    tg_pirate_open(f->estimator, f->near, f->far, &since))
 		return;
@@ -234,8 +239,11 @@ static void place(struct tg_worker *w, struct tg_burst *b, unsigned int i)
 /* The server of an entry went away: the flow gets another, and is measured from there on. */
 static bool repick(struct tg_worker *w, struct tg_burst *b, unsigned int i, struct tg_flow *f)
 {
-	uint16_t server = pick(w, &b->pkt[i], false);
+	uint16_t server;
 
+	if (unlikely(w->snapshot->bids) && tg_auction_gone(w, b, i))
+		return false;
+	server = pick(w, &b->pkt[i], false);
 	if (server == TG_NO_SERVER) {
 		tg_drop(b, i, TG_DROP_NO_SERVER);
 		return false;
@@ -269,6 +277,17 @@ static void follow_error(struct tg_worker *w, struct tg_burst *b, unsigned int i
 	w->stats.icmp_errors++;
 }
 
+/* A flow that did not begin here, as far as this gateway saw. */
+static void recall(struct tg_worker *w, struct tg_burst *b, unsigned int i, struct tg_flow *f)
+{
+	if ((f->asking & TG_FLOW_GUESS) != 0)
+		name_alternatives(w, b, i);
+	if ((f->asking & TG_FLOW_RESTORED) == 0)
+		return;
+	f->asking &= (uint8_t)~TG_FLOW_RESTORED;
+	f->estimator = tg_pirate_choose(&w->snapshot->pirate[f->key.service], &b->pkt[i]);
+}
+
 /* The branch of the diagram: an established flow is measured and keeps its server; a new one is
  * placed. Two packets of one new flow in a burst: the second finds what the first made. */
 static void follow_flows(struct tg_worker *w, struct tg_burst *b)
@@ -285,17 +304,23 @@ static void follow_flows(struct tg_worker *w, struct tg_burst *b)
 		f = b->flow[i];
 		if (f == NULL) {
 			f = b->flow[i] = tg_flow_find(w->flows, &b->pkt[i].key, b->hash[i]);
-			if (f == NULL) {
-				place(w, b, i);
-				continue;
-			}
-			tg_flow_touch(f, &b->pkt[i], b->arrival[i]);
+			if (f != NULL)
+				tg_flow_touch(f, &b->pkt[i], b->arrival[i]);
+		}
+		if (unlikely(w->snapshot->bids) && (b->pkt[i].tcp_flags & TG_TCP_SYN) != 0 &&
+		    tg_auction_syn(w, b, i, f))
+			continue;
+		if (f == NULL) {
+			if (unlikely(w->snapshot->bids))
+				tg_auction_meet(w, b, i);
+			place(w, b, i);
+			continue;
 		}
 		if (!server_stands(w, f) && !repick(w, b, i, f))
 			continue;
 		b->server[i] = f->server;
-		if (unlikely((f->asking & TG_FLOW_GUESS) != 0))
-			name_alternatives(w, b, i);
+		if (unlikely((f->asking & (TG_FLOW_GUESS | TG_FLOW_RESTORED)) != 0))
+			recall(w, b, i, f);
 		measure(w, f, &b->pkt[i], found_at(w, b, i));
 		if (unlikely((b->pkt[i].tcp_flags & (TG_TCP_FIN | TG_TCP_RST)) != 0))
 			end_exchange(w, f, &b->pkt[i]);
@@ -308,6 +333,14 @@ static void pass_by_neighbours(struct tg_burst *b)
 	for (unsigned int i = 0; i < b->n; i++)
 		if (b->verdict[i] == TG_FORWARD && (b->pkt[i].flags & (TG_PKT_ARP | TG_PKT_ND)))
 			tg_drop(b, i, TG_DROP_NEIGHBOUR);
+}
+
+/* What the early check dropped may come again. */
+static void remember_late(struct tg_worker *w, const struct tg_burst *b)
+{
+	for (unsigned int i = 0; i < b->n; i++)
+		if (b->verdict[i] == TG_DROP && b->reason[i] == TG_DROP_LATE)
+			tg_copies_dropped(w->copies, &b->pkt[i], b->arrival[i]);
 }
 
 /* The port that a packet of the burst came from: those handed over are of several. */
@@ -340,19 +373,35 @@ static void answer_too_big(struct tg_worker *w, struct tg_burst *b)
 	}
 }
 
-static void from_flow_on(struct tg_worker *w, struct tg_burst *b)
+static void from_follow_on(struct tg_worker *w, struct tg_burst *b)
 {
-	if (unlikely(w->snapshot->early))
-		tg_gate_early(w->snapshot->limit, &w->stats.gate, b);
-	tg_burst_no_alternatives(b);
-	tg_flow_lookup(w->flows, b);
-	tg_lap(w, TG_STAGE_FLOW, b->n);
 	follow_flows(w, b);
 	tg_lap(w, TG_STAGE_FOLLOW, b->n);
 	if (w->mode == TG_MODE_INLINE &&
 	    unlikely(tg_encap_burst(w->snapshot->route, b, &w->outer_id) > 0))
 		answer_too_big(w, b);
+	if (unlikely(w->snapshot->bids))
+		tg_auction_flush(w);
 	tg_lap(w, TG_STAGE_ENCAP, b->n);
+}
+
+static void from_flow_on(struct tg_worker *w, struct tg_burst *b)
+{
+	if (unlikely(w->snapshot->bids))
+		tg_auction_answers(w, b);
+	tg_copies_look(w->copies, &w->clock, b, &w->stats.gate.after_drop);
+	if (unlikely(w->snapshot->early)) {
+		tg_gate_early(w->snapshot->limit, &w->stats.gate, b);
+		remember_late(w, b);
+	}
+	tg_burst_no_alternatives(b);
+	tg_flow_lookup(w->flows, b);
+	tg_lap(w, TG_STAGE_FLOW, b->n);
+	if (unlikely(w->snapshot->pools != 0)) {
+		tg_admission_burst(w, b);
+		tg_lap(w, TG_STAGE_ADMIT, b->n);
+	}
+	from_follow_on(w, b);
 }
 
 void tg_pipeline_run(struct tg_worker *w, struct tg_burst *b)
@@ -363,11 +412,15 @@ void tg_pipeline_run(struct tg_worker *w, struct tg_burst *b)
 		tg_entrance(w, b);
 		tg_lap(w, TG_STAGE_ENTRANCE, b->n);
 		tg_neigh_input(w->neigh, w->snapshot->local, &w->clock, &w->ping, b);
+		if (unlikely(w->snapshot->probing != NULL))
+			tg_health_answers(w, b);
 	} else {
 		pass_by_neighbours(b);
 	}
 	tg_lap(w, TG_STAGE_NEIGH, b->n);
 	tg_service_match(w->snapshot->services, b);
+	if (unlikely(w->snapshot->bids))
+		tg_auction_mark(w, b, false);
 	tg_lap(w, TG_STAGE_SERVICE, b->n);
 	if (w->n_workers > 1)
 		tg_owner_hand_over(w, b);
@@ -379,15 +432,29 @@ void tg_pipeline_run_handed(struct tg_worker *w, struct tg_burst *b)
 {
 	tg_parse_burst(b);
 	tg_service_match(w->snapshot->services, b);
+	if (unlikely(w->snapshot->bids))
+		tg_auction_mark(w, b, true);
 	from_flow_on(w, b);
+}
+
+void tg_pipeline_run_released(struct tg_worker *w, struct tg_burst *b)
+{
+	/* the configuration may have changed while they waited */
+	tg_service_match(w->snapshot->services, b);
+	tg_burst_no_alternatives(b);
+	tg_flow_lookup(w->flows, b);
+	from_follow_on(w, b);
 }
 
 void tg_pipeline_departed(struct tg_worker *w, struct tg_flow *f, const struct tg_pkt *p,
 			  uint16_t server, uint32_t bytes, uint64_t polled, uint64_t departure)
 {
-	struct tg_server_stats *st = tg_snapshot_stats(w->snapshot, server, w->index);
+	struct tg_server_stats *st;
 	uint64_t since;
 
+	if (unlikely(server == TG_NO_SERVER)) /* to a client */
+		return;
+	st = tg_snapshot_stats(w->snapshot, server, w->index);
 	st->packets++;
 	st->bytes += bytes;
 	/* the entry may have been given to another flow while the packet waited for the driver */
@@ -425,6 +492,27 @@ static void flow_gone(void *ctx, struct tg_flow *f)
 			     f->estimator, f->near, f->far, &s))
 		count_sample(w, f, &s);
 	leave_server(w, f);
+}
+
+bool tg_pipeline_settle(struct tg_worker *w, const struct tg_pkt *syn, uint64_t hash,
+			uint16_t server, uint64_t departed)
+{
+	struct tg_flow *f = tg_flow_find(w->flows, &syn->key, hash);
+
+	if (f != NULL) {
+		flow_gone(w, f);
+		tg_flow_remove(w->flows, f);
+	}
+	f = tg_flow_insert(w->flows, &syn->key, hash, departed);
+	if (f == NULL)
+		return false;
+	f->estimator = tg_pirate_choose(&w->snapshot->pirate[syn->key.service], syn);
+	put_on_server(w, f, server);
+	measure(w, f, syn, departed);
+	tg_pirate_depart(&w->snapshot->pirate[syn->key.service],
+			 &tg_snapshot_stats(w->snapshot, server, w->index)->pirate, f->estimator,
+			 f->near, f->far, syn, departed, departed);
+	return true;
 }
 
 /* The sweep passes: how old is what it waits for? */

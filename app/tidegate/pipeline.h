@@ -2,8 +2,8 @@
 /*
  * The stages, in order:
  *
- *	rx -> parse -> entrance -> neigh -> service -> owner -> flow -+-> pirate ----------+-> encap -> gate -> tx
- *	                                                 +-> select (new flow) -+
+ *	rx -> parse -> entrance -> neigh -> service -> owner -> flow -> admit -+-> pirate ----------+-> encap -> gate -> tx
+ *	                                                                +-> select (new flow) -+
  *
  * tg_pipeline_run is everything between rx and gate. The driver of the loop (port/ in the gateway,
  * capture/ offline, the bench) fills a burst, runs it, sends what is still TG_FORWARD through the
@@ -22,6 +22,15 @@ void tg_pipeline_run(struct tg_worker *w, struct tg_burst *b);
 
 /* A burst of packets that another worker handed over: parsed again, from service on. */
 void tg_pipeline_run_handed(struct tg_worker *w, struct tg_burst *b);
+
+/* A connection whose server was found elsewhere (auction.c): its entry, made or taken over from an older
+ * connection of the same ports, as if its SYN had come and left at `departed`. False: there is no room. */
+bool tg_pipeline_settle(struct tg_worker *w, const struct tg_pkt *syn, uint64_t hash,
+			uint16_t server, uint64_t departed);
+
+/* A burst of packets that waited for tokens and have them: from service on. b->now is the time of the poll
+ * that found them. */
+void tg_pipeline_run_released(struct tg_worker *w, struct tg_burst *b);
 
 /* A packet of flow f (NULL: none) that was polled at `polled` (b->now then) was accepted by the driver
  * at `departure` (or would have been, where nothing is sent): counts it for its server, and its

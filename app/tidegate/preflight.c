@@ -186,6 +186,22 @@ static void check_socket(const struct tg_config *c)
 		      c->control_socket, folder, strerror(errno));
 }
 
+/* The file of the flows is made anew each time: in its folder. */
+static void check_snapshot(const struct tg_config *c)
+{
+	char path[TG_PATH_MAX];
+	const char *folder;
+
+	if (c->flow_snapshot[0] == '\0')
+		return;
+	snprintf(path, sizeof(path), "%s", c->flow_snapshot);
+	folder = dirname(path);
+	if (access(folder, W_OK | X_OK) != 0)
+		fault("flow_table.snapshot: %s cannot be written: %s: %s; make the folder, or run as its "
+		      "owner, or set another path",
+		      c->flow_snapshot, folder, strerror(errno));
+}
+
 /* Can every server be reached from a port, as the start will ask? */
 static void check_routes(const struct tg_config *c)
 {
@@ -224,6 +240,7 @@ int tg_check(const struct tg_options *o)
 		check_devices(o);
 		check_rights(o);
 		check_socket(c);
+		check_snapshot(c);
 		if (!o->shadow)
 			check_routes(c);
 		if (c->n_ports == 0)

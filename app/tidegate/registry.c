@@ -124,7 +124,7 @@ static void retire(struct tg_registry *r, const bool *keep_service, const bool *
 
 static void set_up(struct tg_registry_server *e, enum tg_server_state state)
 {
-	bool up = state != TG_SERVER_DOWN;
+	bool up = state != TG_SERVER_DOWN && !e->failed;
 
 	if (e->up && !up)
 		e->generation++;
@@ -167,10 +167,13 @@ int tg_registry_assign(struct tg_registry *r, const struct tg_config *c, uint16_
 		for (unsigned int j = 0; j < s->n_servers; j++) {
 			int server = find_server(r, (uint16_t)id, &s->servers[j]);
 
-			if (server < 0)
+			if (server < 0) {
 				server = new_server(r, (uint16_t)id, &s->servers[j]);
-			if (server < 0)
-				return server;
+				if (server < 0)
+					return server;
+				r->server[server].failed = s->health.type != TG_HEALTH_OFF &&
+							   s->health.initial_down;
+			}
 			set_up(&r->server[server], s->servers[j].state);
 			server_id[k++] = (uint16_t)server;
 		}

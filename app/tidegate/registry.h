@@ -25,7 +25,8 @@ struct tg_registry_server {
 	char name[TG_NAME_MAX];
 	uint16_t service; /* id */
 	struct tg_addr address;
-	bool used, up;       /* up: serves its flows (state up or drain) */
+	bool used, up;       /* up: serves its flows (state up or drain, and not failed) */
+	bool failed;         /* its health checks say so: set before a snapshot is made */
 	uint16_t generation; /* changes when the server stops serving its flows */
 	uint64_t retired;    /* round in which its name went: not given away in the same */
 	struct tg_server_stats *stats[TG_WORKERS_MAX];

@@ -67,6 +67,15 @@ static bool find_way(const struct tg_config *c, const struct tg_config_server *s
 	return false;
 }
 
+static const struct tg_addr *probe_source(const struct tg_config *c,
+					  const struct tg_config_service *service,
+					  const struct way *w)
+{
+	if (w->source != NULL && tg_addr_is_v4(w->source) == tg_addr_is_v4(&service->address))
+		return w->source;
+	return own_address(&c->ports[w->port], &service->address);
+}
+
 static int choose_way(const struct tg_config *c, const struct tg_config_service *service,
 		      const struct tg_config_server *server, struct way *way, char *err,
 		      size_t err_len)
@@ -87,6 +96,22 @@ static int choose_way(const struct tg_config *c, const struct tg_config_service 
 			 "service \"%s\": port \"%s\" has no address of the family of server \"%s\" (%s); add one to "
 			 "its addresses",
 			 service->name, c->ports[way->port].name, server->name, text);
+		return -EINVAL;
+	}
+	if (service->health.type != TG_HEALTH_OFF && probe_source(c, service, way) == NULL) {
+		snprintf(err, err_len,
+			 "service \"%s\": its health checks need an address of the family of %s on port \"%s\"; add "
+			 "one to its addresses",
+			 service->name, tg_addr_format(&service->address, text, sizeof(text)),
+			 c->ports[way->port].name);
+		return -EINVAL;
+	}
+	if (service->policy == TG_POLICY_BID && way->hop != &server->address) {
+		snprintf(
+			err, err_len,
+			"service \"%s\": server \"%s\" (%s) is behind a gateway; servers that bid are told apart by "
+			"their link addresses: put it in a network of port \"%s\", or take another policy",
+			service->name, server->name, text, c->ports[way->port].name);
 		return -EINVAL;
 	}
 	return 0;
@@ -125,6 +150,57 @@ int tg_route_make(const struct tg_snapshot_env *env, const struct tg_config *c,
 			 server->has_mac ? server->mac : NULL, &out->mac);
 	if (r != 0)
 		snprintf(err, err_len, "more than %u next hops", TG_NEIGH_MAX);
+	return r;
+}
+
+bool tg_route_probe_source(const struct tg_config *c, const struct tg_config_service *service,
+			   const struct tg_config_server *server, struct tg_addr *out)
+{
+	const struct tg_addr *source;
+	struct way way;
+
+	if (!find_way(c, server, &way))
+		return false;
+	source = probe_source(c, service, &way);
+	if (source != NULL)
+		*out = *source;
+	return source != NULL;
+}
+
+int tg_client_way_make(const struct tg_snapshot_env *env, const struct tg_config *c, bool v4,
+		       struct tg_route *out, char *err, size_t err_len)
+{
+	const struct tg_addr *like, *hop = NULL;
+	unsigned int port = 0;
+	int r;
+
+	while (port < c->n_ports) {
+		const struct tg_config_port *p = &c->ports[port];
+
+		for (unsigned int i = 0; p->role != TG_ROLE_SERVER && i < p->n_gateways; i++)
+			if (tg_addr_is_v4(&p->gateways[i]) == v4)
+				hop = &p->gateways[i];
+		if (hop != NULL)
+			break;
+		port++;
+	}
+	*out = (struct tg_route){.mac = NULL};
+	if (hop == NULL)
+		return 0;
+	like = own_address(&c->ports[port], hop);
+	*out = (struct tg_route){
+		.remote = *hop,
+		.local = like != NULL ? *like : (struct tg_addr){{0}},
+		.out_port = (uint16_t)port,
+		.mtu = env->ports[port].mtu,
+		.vlan = c->ports[port].vlan,
+		.forward = TG_FORWARD_L2,
+	};
+	memcpy(out->src_mac, env->ports[port].mac, sizeof(out->src_mac));
+	r = tg_neigh_add(env->neigh, (uint16_t)port, hop, &out->local, NULL, &out->mac);
+	if (r != 0)
+		snprintf(err, err_len, "no way to the clients' gateway on port \"%s\": %s",
+			 c->ports[port].name, strerror(-r));
 	return r;
 }
 

@@ -21,6 +21,16 @@ int tg_route_make(const struct tg_snapshot_env *env, const struct tg_config *c,
 		  const struct tg_config_service *service, const struct tg_config_server *server,
 		  struct tg_route *out, char *err, size_t err_len);
 
+/* Our own address that the server's health checks come from: of the service's family, on the port
+ * to the server. False: there is none (tg_route_check says so). */
+bool tg_route_probe_source(const struct tg_config *c, const struct tg_config_service *service,
+			   const struct tg_config_server *server, struct tg_addr *out);
+
+/* The first gateway of a family on a port that clients come by: the way back to those beyond the link. Its
+ * next hop is a neighbour from here on. None: mac is NULL. -ENOSPC, -EINVAL and a sentence. */
+int tg_client_way_make(const struct tg_snapshot_env *env, const struct tg_config *c, bool v4,
+		       struct tg_route *out, char *err, size_t err_len);
+
 /* VIPs on ports that clients come by, own addresses on their ports. */
 int tg_local_make(const struct tg_snapshot_env *env, const struct tg_config *c,
 		  struct tg_neigh_local **out);

@@ -12,6 +12,7 @@
 #include "capture/report.h"
 #include "control.h"
 #include "control_socket.h"
+#include "host.h"
 #include "pipeline.h"
 #include "privilege.h"
 #include "telemetry.h"
@@ -87,9 +88,13 @@ static void say_hello(const struct tg_gateway *g)
 	       g->n_workers == 1 ? "" : "s", g->n_ports, g->n_ports == 1 ? "" : "s",
 	       g->snapshot->config->control_socket);
 	for (unsigned int p = 0; p < g->n_ports; p++)
-		printf("  port %s: %s (%s), %u receive queue%s, NUMA node %d%s\n", g->ports[p].name,
-		       g->ports[p].device, g->ports[p].driver, g->ports[p].rx_queues,
-		       g->ports[p].rx_queues == 1 ? "" : "s", g->ports[p].socket,
+		printf("  port %s: %s (%s), %u receive queue%s, arrival %s, NUMA node %d%s\n",
+		       g->ports[p].name, g->ports[p].device, g->ports[p].driver,
+		       g->ports[p].rx_queues, g->ports[p].rx_queues == 1 ? "" : "s",
+		       g->ports[p].stamp_offset >= 0
+			       ? "by the device's time stamps"
+			       : tg_arrival_name(tg_port_arrival(&g->ports[p])),
+		       g->ports[p].socket,
 		       g->ports[p].socket >= 0 && g->ports[p].socket != g->worker[0]->socket
 			       ? ": another node than its worker's, slower"
 			       : "");
@@ -130,6 +135,7 @@ int tg_run(struct tg_gateway *g, const volatile bool *quit, volatile bool *hup)
 	}
 	tg_telemetry_start(g);
 	say_hello(g);
+	tg_host_warn(g, stderr);
 	r = run_both(&l);
 	tg_telemetry_stop();
 	tg_control_socket_close(g->socket);

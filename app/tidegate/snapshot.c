@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "health.h"
 #include "routes.h"
 
 static int allocate(struct tg_snapshot *s, const struct tg_registry *r)
@@ -18,15 +19,17 @@ static int allocate(struct tg_snapshot *s, const struct tg_registry *r)
 	s->group = calloc(s->n_services + 1, sizeof(*s->group));
 	s->pirate = calloc(s->n_services + 1, sizeof(*s->pirate));
 	s->limit = calloc(s->n_services + 1, sizeof(*s->limit));
+	s->bid = calloc(s->n_services + 1, sizeof(*s->bid));
 	s->service = calloc(s->n_services + 1, sizeof(*s->service));
+	s->admission = calloc(s->n_services + 1, sizeof(*s->admission));
 	s->route = calloc(s->n_servers + 1, sizeof(*s->route));
 	s->generation = calloc(s->n_servers + 1, sizeof(*s->generation));
 	s->server = calloc(s->n_servers + 1, sizeof(*s->server));
 	s->service_of = calloc(s->n_servers + 1, sizeof(*s->service_of));
 	s->stats = calloc((size_t)s->n_servers * s->n_workers + 1, sizeof(*s->stats));
-	if (s->group == NULL || s->pirate == NULL || s->limit == NULL || s->service == NULL ||
-	    s->route == NULL || s->generation == NULL || s->server == NULL ||
-	    s->service_of == NULL || s->stats == NULL)
+	if (s->group == NULL || s->pirate == NULL || s->limit == NULL || s->bid == NULL ||
+	    s->service == NULL || s->admission == NULL || s->route == NULL ||
+	    s->generation == NULL || s->server == NULL || s->service_of == NULL || s->stats == NULL)
 		return -ENOMEM;
 	for (unsigned int i = 0; i < s->n_servers; i++) {
 		s->generation[i] = r->server[i].generation;
@@ -74,9 +77,16 @@ static int make_table(struct tg_snapshot *s, const uint16_t *service_id, char *e
 	return r;
 }
 
+static bool takes_flows(const struct tg_registry *known, const struct tg_config_server *e,
+			uint16_t id)
+{
+	return e->state == TG_SERVER_UP && !known->server[id].failed;
+}
+
 /* New flows go to servers that are up and have a weight; the others keep their place in the
  * consistent hash, so that nobody else's flows move when one comes back. */
-static int make_group(struct tg_snapshot *s, const struct tg_config_service *v, uint16_t service,
+static int make_group(struct tg_snapshot *s, const struct tg_registry *known,
+		      const struct tg_config_service *v, uint16_t service,
 		      const uint16_t *server_id)
 {
 	struct tg_select_server *servers = calloc(v->n_servers + 1, sizeof(*servers));
@@ -90,13 +100,34 @@ static int make_group(struct tg_snapshot *s, const struct tg_config_service *v, 
 
 		servers[n++] = (struct tg_select_server){
 			.id = server_id[j],
-			.weight = e->state == TG_SERVER_UP ? e->weight : 0,
+			.weight = takes_flows(known, e, server_id[j]) ? e->weight : 0,
 			.name_hash = tg_select_name_hash(e->name, &e->address),
 		};
 	}
 	r = tg_select_group_create(v->policy, servers, n, -1, &s->group[service]);
 	free(servers);
 	return r;
+}
+
+/* Whom its auctions ask: who takes new flows. */
+static int make_bid(struct tg_snapshot *s, const struct tg_snapshot_env *env,
+		    const struct tg_config_service *v, uint16_t service, const uint16_t *server_id)
+{
+	struct tg_bid_config *c;
+
+	if (v->policy != TG_POLICY_BID || env->neigh == NULL)
+		return 0;
+	c = calloc(1, sizeof(*c));
+	if (c == NULL)
+		return -ENOMEM;
+	*c = tg_bid_compile(&v->bid, &env->clock, s->n_workers);
+	for (unsigned int j = 0; j < v->n_servers && c->n < TG_BID_SERVERS_MAX; j++)
+		if (takes_flows(env->registry, &v->servers[j], server_id[j]) &&
+		    v->servers[j].weight > 0)
+			c->server[c->n++] = server_id[j];
+	s->bid[service] = c;
+	s->bids = true;
+	return 0;
 }
 
 static int compile(struct tg_snapshot *s, const struct tg_snapshot_env *env,
@@ -118,7 +149,10 @@ static int compile(struct tg_snapshot *s, const struct tg_snapshot_env *env,
 		s->pirate[id] = tg_pirate_compile(&v->pirate, &env->clock);
 		s->limit[id] = tg_gate_compile(&v->gate, &env->clock);
 		s->early |= s->limit[id].early != UINT64_MAX;
-		r = make_group(s, v, id, &server_id[k]);
+		s->strictest = tg_gate_strictest(s->limit, s->n_services);
+		r = make_group(s, env->registry, v, id, &server_id[k]);
+		if (r == 0)
+			r = make_bid(s, env, v, id, &server_id[k]);
 		if (r != 0)
 			return r;
 		for (unsigned int j = 0; j < v->n_servers; j++, k++) {
@@ -174,8 +208,14 @@ int tg_snapshot_create(const struct tg_snapshot_env *env, struct tg_config *conf
 		tg_neigh_mark(env->neigh);
 	if (r == 0)
 		r = compile(s, env, service_id, server_id, err, err_len);
+	for (unsigned int v6 = 0; r == 0 && s->bids && v6 < 2; v6++)
+		r = tg_client_way_make(env, config, v6 == 0, &s->client_way[v6], err, err_len);
 	if (r == 0 && env->neigh != NULL)
 		r = tg_local_make(env, config, &s->local);
+	if (r == 0)
+		r = tg_health_sources_make(env, s, &s->probing);
+	if (r == 0 && env->admission != NULL)
+		r = tg_admission_compile(s, env, service_id, err, err_len);
 	if (r != 0) {
 		s->config = NULL; /* stays the caller's */
 		tg_snapshot_free(s);
@@ -190,6 +230,11 @@ void tg_snapshot_keep_neighbours(const struct tg_snapshot_env *env, const struct
 	char err[256];
 
 	tg_neigh_mark(env->neigh);
+	for (unsigned int v6 = 0; s->bids && v6 < 2; v6++) {
+		struct tg_route same;
+
+		tg_client_way_make(env, s->config, v6 == 0, &same, err, sizeof(err));
+	}
 	for (unsigned int i = 0; i < s->n_servers; i++) {
 		struct tg_route same;
 
@@ -210,9 +255,15 @@ void tg_snapshot_free(struct tg_snapshot *s)
 		tg_service_table_free(s->services);
 	if (s->local != NULL)
 		tg_neigh_local_free(s->local);
+	tg_health_sources_free(s->probing);
+	tg_admission_drop(s);
+	free(s->admission);
 	free(s->group);
 	free(s->pirate);
 	free(s->limit);
+	for (unsigned int i = 0; s->bid != NULL && i < s->n_services; i++)
+		free(s->bid[i]);
+	free(s->bid);
 	free(s->service);
 	free(s->route);
 	free(s->generation);

@@ -11,25 +11,38 @@
 #ifndef TG_SNAPSHOT_H
 #define TG_SNAPSHOT_H
 
+#include "admission_pools.h"
 #include "port/port.h"
 #include "registry.h"
 #include "stats.h"
 #include "tg_config.h"
 #include "tg_neigh.h"
 
+struct tg_health_sources;
+
 struct tg_snapshot {
 	uint64_t version; /* 1, 2, ... */
 	struct tg_config *config;
 	struct tg_service_table *services;
-	struct tg_neigh_local *local; /* NULL offline and in shadow mode */
+	struct tg_health_sources *probing; /* NULL: no server is checked */
+	struct tg_neigh_local *local;      /* NULL offline and in shadow mode */
 	unsigned int n_workers;
 	/* by service id, 0..n_services-1; ids that are not in use have no group */
 	unsigned int n_services;
 	struct tg_select_group **group;
 	struct tg_pirate_config *pirate;
 	struct tg_gate_limit *limit;
+	struct tg_bid_config **bid; /* NULL: the service takes no bids */
+	bool bids;                  /* some service does, and packets are sent */
+	struct tg_route client_way
+		[2]; /* to clients beyond the link, IPv4 and IPv6: by a gateway; mac NULL: none */
+	struct tg_gate_limit strictest; /* of them */
 	bool early; /* some service wants late packets dropped before the decision */
 	const struct tg_config_service **service; /* NULL: id not in use */
+	struct tg_admission_rule *admission;
+	/* by pool index; bits of `pools`: those in use */
+	uint64_t pools;
+	struct tg_admission_pool *pool[TG_ADMISSION_POOLS_MAX];
 	/* by server id, 0..n_servers-1 */
 	unsigned int n_servers;
 	struct tg_route *route;
@@ -52,6 +65,8 @@ struct tg_snapshot_env {
 	const struct tg_port *ports; /* NULL offline */
 	unsigned int n_ports;
 	struct tg_neigh_table *neigh; /* NULL offline and in shadow mode: no routes are made */
+	struct tg_admission_pools *admission; /* NULL offline: everything is admitted */
+	uint64_t now;                         /* ticks: when new pools begin */
 };
 
 /*

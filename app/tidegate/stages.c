@@ -30,3 +30,9 @@ void tg_lap_end(struct tg_worker *w, enum tg_stage s, unsigned int packets)
 	tg_hist_record(&st->work, tg_ticks_to_ns(&w->clock, spent), 1);
 	w->lap = now | 1; /* 0 is "not timed" */
 }
+
+void tg_stage_waited(struct tg_worker *w, enum tg_stage s, uint64_t since, uint64_t until)
+{
+	tg_hist_record(&w->stage[s].wait, tg_ticks_to_ns(&w->clock, tg_gate_sojourn(since, until)),
+		       1);
+}

@@ -23,6 +23,7 @@
 	X(SERVICE, "service")   \
 	X(OWNER, "owner")       \
 	X(FLOW, "flow")         \
+	X(ADMIT, "admit")       \
 	X(FOLLOW, "follow")     \
 	X(ENCAP, "encap")       \
 	X(TX, "tx")             \
@@ -40,6 +41,10 @@ struct tg_stage_stats {
 	uint64_t packets;    /* in them when they were received */
 	uint64_t ticks;      /* spent on them */
 	struct tg_hist work; /* of a burst */
+	/* rx: from arrival to the poll that found it; admit: until there were tokens; owner: till the other worker took it; tx: from the
+	 * driver's first refusal to the last look at it. The other stages make nothing wait. A packet
+	 * each; of rx those of the timed bursts, of the others all */
+	struct tg_hist wait;
 };
 
 const char *tg_stage_name(enum tg_stage s);
@@ -48,5 +53,8 @@ struct tg_worker;
 
 /* The timed burst leaves stage s. Called through tg_lap. */
 void tg_lap_end(struct tg_worker *w, enum tg_stage s, unsigned int packets);
+
+/* A packet waited for stage s. */
+void tg_stage_waited(struct tg_worker *w, enum tg_stage s, uint64_t since, uint64_t until);
 
 #endif

@@ -68,6 +68,12 @@ static inline void tg_stat_set32(uint32_t *p, uint32_t value)
 	__atomic_store_n(p, value, __ATOMIC_RELAXED);
 }
 
+/* The same for a counter. */
+static inline void tg_stat_add(uint64_t *p, uint64_t n)
+{
+	__atomic_store_n(p, *p + n, __ATOMIC_RELAXED);
+}
+
 static inline uint64_t tg_stat_read(const uint64_t *p)
 {
 	return __atomic_load_n(p, __ATOMIC_RELAXED);

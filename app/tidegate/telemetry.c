@@ -2,16 +2,22 @@
 #include "telemetry.h"
 
 #include <errno.h>
+#include <rte_cycles.h>
 #include <rte_telemetry.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "admission_report.h"
+#include "auction_report.h"
 #include "explain.h"
+#include "health.h"
 #include "load.h"
+#include "restart.h"
 #include "tg_telemetry.h"
 #include "totals.h"
+#include "watch.h"
 
-#define PAGE 16 /* rows of a listing a reply: a row has up to 14 numbers */
+#define PAGE 16 /* rows of a listing a reply: a row has up to 15 numbers */
 
 static struct tg_gateway *gateway; /* NULL: not running. Guarded by lock */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -63,19 +69,33 @@ static void histogram(struct rte_tel_data *d, const char *what, const struct tg_
 			    points[i].name);
 }
 
-static uint64_t late_packets(const struct tg_gateway *g, uint32_t service)
+/* Late packets of a service, and where their time went. */
+static void late_packets(struct query *q, uint32_t service)
 {
+	const uint64_t *at = &q->totals.late[service * TG_GATE_PLACES];
 	uint64_t n = 0;
 
-	for (unsigned int w = 0; w < g->n_workers; w++)
-		n += tg_stat_read(&g->worker[w]->stats.gate.late_service[service]);
-	return n;
+	for (unsigned int i = 0; i < TG_GATE_PLACES; i++)
+		n += at[i];
+	tg_tel_u64f(q->d, n, "service_%u_late_packets", service);
+	for (unsigned int i = 0; i < TG_GATE_PLACES; i++)
+		tg_tel_u64f(q->d, at[i], "service_%u_late_at_%s", service, tg_gate_place_name(i));
+}
+
+/* From p99.9 to the largest. */
+static void tail(struct rte_tel_data *d, const char *what, const struct tg_hist *h)
+{
+	tg_tel_u64f(d, tg_hist_percentile_ns(h, 99.9), "%s_p99_9_ns", what);
+	tg_tel_u64f(d, tg_hist_percentile_ns(h, 99.99), "%s_p99_99_ns", what);
+	tg_tel_u64f(d, tg_hist_percentile_ns(h, 99.999), "%s_p99_999_ns", what);
+	tg_tel_u64f(d, h->max_ns, "%s_max_ns", what);
 }
 
 static int services(struct query *q)
 {
 	const struct tg_snapshot *s = q->g->snapshot;
 	uint32_t from = number(q, 0, 0), shown = 0, i;
+	uint64_t opened;
 
 	for (i = from; i < s->n_services && shown < PAGE; i++) {
 		if (s->service[i] == NULL)
@@ -84,11 +104,30 @@ static int services(struct query *q)
 		tg_tel_u64f(q->d, s->service[i]->n_servers, "service_%u_servers", i);
 		tg_tel_u64f(q->d, tg_select_count(s->group[i]), "service_%u_servers_taking_flows",
 			    i);
-		tg_tel_u64f(q->d, late_packets(q->g, i), "service_%u_late_packets", i);
+		tg_tel_u64f(q->d, tg_health_open(q->g, (uint16_t)i, &opened),
+			    "service_%u_health_open", i);
+		tg_tel_u64f(q->d, opened, "service_%u_health_opened", i);
+		late_packets(q, i);
 		shown++;
 	}
+	tg_tel_u64(q->d, "health_strays", tg_health_strays(q->g));
+	tg_tel_u64(q->d, "health_unsent", tg_health_unsent(q->g));
 	tg_tel_u64(q->d, "next", i < s->n_services ? i : 0);
 	return 0;
+}
+
+static void health(struct query *q, uint16_t id)
+{
+	struct tg_health_view v;
+
+	if (!tg_health_of(q->g, id, rte_rdtsc(), &v))
+		return;
+	tg_tel_u64f(q->d, v.up, "server_%u_health_up", id);
+	tg_tel_u64f(q->d, v.out, "server_%u_health_left_out", id);
+	tg_tel_u64f(q->d, v.checks, "server_%u_health_checks", id);
+	tg_tel_u64f(q->d, v.failures, "server_%u_health_failures", id);
+	tg_tel_u64f(q->d, v.changes, "server_%u_health_changes", id);
+	tg_tel_u64f(q->d, v.up ? v.why : v.fell, "server_%u_health_reason", id);
 }
 
 static int servers(struct query *q)
@@ -117,6 +156,7 @@ static int servers(struct query *q)
 		tg_tel_u64f(q->d, e->bytes, "server_%u_bytes", e->id);
 		tg_tel_u64f(q->d, e->latency.count, "server_%u_exchanges", e->id);
 		tg_tel_u64f(q->d, q->g->costs->cost_ns[e->id], "server_%u_cost_ns", e->id);
+		health(q, e->id);
 	}
 	tg_tel_u64(q->d, "next", 0);
 	return 0;
@@ -228,6 +268,25 @@ static int flow(struct query *q)
 	return 0;
 }
 
+static void snapshot_of_flows(struct query *q, const struct tg_restart *r)
+{
+	const struct tg_restart_stats *s = &r->stats;
+	uint64_t at = tg_stat_read(&s->saved_at), now = rte_rdtsc();
+
+	tg_tel_u64(q->d, "restored", s->restored);
+	tg_tel_u64(q->d, "restore_expired", s->expired);
+	tg_tel_u64(q->d, "restore_strangers", s->strangers);
+	tg_tel_u64(q->d, "restore_no_room", s->no_room);
+	tg_tel_u64(q->d, "restore_ns", s->restore_ns);
+	tg_tel_u64(q->d, "restored_snapshot_age_ms", s->restored_age_ns / 1000000);
+	tg_tel_u64(q->d, "snapshot_flows", tg_stat_read(&s->saved));
+	tg_tel_u64(q->d, "snapshot_age_ms",
+		   at > 0 && now > at ? tg_ticks_to_ns(&q->g->clock, now - at) / 1000000 : 0);
+	tg_tel_u64(q->d, "snapshot_write_ns", tg_stat_read(&s->write_ns));
+	tg_tel_u64(q->d, "snapshot_writes", tg_stat_read(&s->writes));
+	tg_tel_u64(q->d, "snapshot_failures", tg_stat_read(&s->failures));
+}
+
 static int flows(struct query *q)
 {
 	const struct tg_flow_stats *f = &q->totals.flows;
@@ -240,6 +299,10 @@ static int flows(struct query *q)
 	tg_tel_u64(q->d, "full", f->full);
 	tg_tel_u64(q->d, "stateless_packets", q->totals.all.stateless);
 	tg_tel_u64(q->d, "repicked", q->totals.all.repicked);
+	tg_tel_u64(q->d, "icmp_errors", q->totals.all.icmp_errors);
+	tg_tel_u64(q->d, "too_big_sent", q->totals.all.too_big_sent);
+	if (q->g->restart != NULL)
+		snapshot_of_flows(q, q->g->restart);
 	return 0;
 }
 
@@ -251,9 +314,25 @@ static int drops(struct query *q)
 	return 0;
 }
 
+/* What the arrivals of a port's packets are taken from. */
+static void arrivals(struct query *q, unsigned int port)
+{
+	const struct tg_port *p = &q->g->ports[port];
+	struct tg_stamp_stats sum;
+
+	tg_tel_stringf(q->d, tg_arrival_name(tg_port_arrival(p)), "port_%u_arrival", port);
+	if (p->stamp_offset < 0)
+		return;
+	tg_gateway_stamps(q->g, port, &sum);
+	tg_tel_u64f(q->d, sum.used, "port_%u_stamps_used", port);
+	tg_tel_u64f(q->d, sum.missing, "port_%u_stamps_missing", port);
+	tg_tel_u64f(q->d, sum.future, "port_%u_stamps_future", port);
+	tg_tel_u64f(q->d, sum.stale, "port_%u_stamps_stale", port);
+	tg_tel_u64f(q->d, p->clock.restarts, "port_%u_clock_restarts", port);
+}
+
 static int gate(struct query *q)
 {
-	static const char *const place[TG_GATE_PLACES] = {"ring", "stages", "driver", "wire"};
 	const struct tg_gate_stats *s = &q->totals.all.gate;
 
 	tg_tel_u64(q->d, "checked", s->checked);
@@ -263,23 +342,52 @@ static int gate(struct query *q)
 	tg_tel_u64(q->d, "max_sojourn_ns", s->max_sojourn_ns);
 	tg_tel_u64(q->d, "late_early", s->late_early);
 	for (unsigned int i = 0; i < TG_GATE_PLACES; i++)
-		tg_tel_u64f(q->d, s->late_at[i], "late_at_%s", place[i]);
+		tg_tel_u64f(q->d, s->late_at[i], "late_at_%s", tg_gate_place_name(i));
+	tg_tel_u64(q->d, "future_arrivals", s->future);
 	histogram(q->d, "sojourn", &s->sojourn);
-	tg_tel_u64(q->d, "sojourn_p99_999_ns", tg_hist_percentile_ns(&s->sojourn, 99.999));
+	tail(q->d, "sojourn", &s->sojourn);
 	histogram(q->d, "handing", &s->handing);
+	tail(q->d, "handing", &s->handing);
+	tg_tel_u64(q->d, "first_copy_forwarded", s->again.count);
+	histogram(q->d, "first_copy_forwarded_age", &s->again);
+	tg_tel_u64(q->d, "first_copy_forwarded_age_max_ns", s->again.max_ns);
+	tg_tel_u64(q->d, "first_copy_dropped", s->after_drop.count);
+	histogram(q->d, "first_copy_dropped_age", &s->after_drop);
+	tg_tel_u64(q->d, "first_copy_dropped_age_max_ns", s->after_drop.max_ns);
+	for (unsigned int i = 0; i < q->g->n_ports; i++)
+		arrivals(q, i);
 	return 0;
+}
+
+static int bid(struct query *q)
+{
+	uint16_t service = service_of(q, 0);
+
+	if (q->n < 1) {
+		tg_auction_telemetry_all(q->g, q->d);
+		return 0;
+	}
+	if (service == TG_NO_SERVICE)
+		return -EINVAL;
+	tg_auction_telemetry(q->g, service, number(q, 1, 0), q->d);
+	return 0;
+}
+
+static int admit(struct query *q)
+{
+	uint32_t from = number(q, 0, 0);
+	bool page = q->n == 0 || from != UINT32_MAX;
+
+	return tg_admission_telemetry(q->g, page ? NULL : q->arg[0], from, q->d);
 }
 
 static int lcore(struct query *q)
 {
-	tg_tel_u64(q->d, "icmp_errors", q->totals.all.icmp_errors);
-	tg_tel_u64(q->d, "too_big_sent", q->totals.all.too_big_sent);
 	uint32_t id = number(q, 0, UINT32_MAX);
 
 	for (unsigned int i = 0; i < q->g->n_workers; i++) {
 		const struct tg_worker *w = q->g->worker[i];
 		const struct tg_worker_stats *s = &w->stats;
-		const struct tg_task *t = &w->ageing;
 
 		if (w->lcore != id)
 			continue;
@@ -291,14 +399,57 @@ static int lcore(struct query *q)
 		tg_tel_u64(q->d, "refused_packets", tg_stat_read(&s->refused));
 		tg_tel_u64(q->d, "turns", tg_stat_read(&s->turns));
 		tg_tel_u64(q->d, "busy_turns", tg_stat_read(&s->busy_turns));
-		tg_tel_u64(q->d, "ageing_rounds", tg_stat_read(&t->rounds));
-		tg_tel_u64(q->d, "ageing_work_ns",
-			   tg_ticks_to_ns(&q->g->clock, tg_stat_read(&t->work)));
-		tg_tel_u64(q->d, "ageing_late_max_ns",
-			   tg_ticks_to_ns(&q->g->clock, tg_stat_read(&t->late_max)));
+		tg_tel_u64(q->d, "sleeps", tg_stat_read(&w->idle.sleeps));
+		tg_tel_u64(q->d, "slept_ns", tg_stat_read(&w->idle.slept_ns));
 		return 0;
 	}
 	return -EINVAL;
+}
+
+static void task(struct query *q, unsigned int worker, unsigned int k, uint64_t now)
+{
+	const struct tg_task *t = q->g->worker[worker]->sched.task[k];
+	const struct tg_clock *c = &q->g->clock;
+
+	tg_tel_stringf(q->d, t->name, "task_%u_name", k);
+	tg_tel_u64f(q->d, tg_ticks_to_ns(c, tg_task_late(t, now)), "task_%u_late_ns", k);
+	tg_tel_u64f(q->d, tg_task_backlog(t, now), "task_%u_backlog", k);
+	tg_tel_u64f(q->d, tg_stat_read(&t->rounds), "task_%u_rounds", k);
+	tg_tel_u64f(q->d, tg_stat_read(&t->steps), "task_%u_steps", k);
+	tg_tel_u64f(q->d, tg_ticks_to_ns(c, tg_stat_read(&t->work)), "task_%u_work_ns", k);
+	tg_tel_u64f(q->d, tg_ticks_to_ns(c, tg_stat_read(&t->step_max)), "task_%u_step_max_ns", k);
+	tg_tel_u64f(q->d, tg_ticks_to_ns(c, tg_stat_read(&t->late_max)), "task_%u_late_max_ns", k);
+	tg_tel_u64f(q->d, q->g->watch->task[worker][k].active, "task_%u_alarm", k);
+	tg_tel_u64f(q->d, q->g->watch->task[worker][k].count, "task_%u_alarms", k);
+}
+
+static int tasks(struct query *q)
+{
+	uint32_t id = number(q, 0, UINT32_MAX);
+
+	for (unsigned int i = 0; i < q->g->n_workers; i++) {
+		const struct tg_worker *w = q->g->worker[i];
+
+		if (w->lcore != id)
+			continue;
+		for (unsigned int k = 0; k < w->sched.n; k++)
+			task(q, i, k, rte_rdtsc());
+		return 0;
+	}
+	return -EINVAL;
+}
+
+static int alarms(struct query *q)
+{
+	for (unsigned int kind = 0; kind < TG_ALARM_KINDS; kind++) {
+		unsigned int active;
+		uint64_t count;
+
+		tg_watch_count(q->g->watch, kind, &active, &count);
+		tg_tel_u64f(q->d, active, "%s_active", tg_alarm_name(kind));
+		tg_tel_u64f(q->d, count, "%s_count", tg_alarm_name(kind));
+	}
+	return 0;
 }
 
 static int stages(struct query *q)
@@ -320,6 +471,14 @@ static int stages(struct query *q)
 			tg_tel_u64f(q->d, tg_hist_percentile_ns(&st->work, 50), "%s_p50_ns", name);
 			tg_tel_u64f(q->d, tg_hist_percentile_ns(&st->work, 99.9), "%s_p99_9_ns",
 				    name);
+			if (k != TG_STAGE_RX && k != TG_STAGE_OWNER && k != TG_STAGE_TX)
+				continue;
+			tg_tel_u64f(q->d, tg_stat_read(&st->wait.count), "%s_waits", name);
+			tg_tel_u64f(q->d, tg_hist_percentile_ns(&st->wait, 50), "%s_wait_p50_ns",
+				    name);
+			tg_tel_u64f(q->d, tg_hist_percentile_ns(&st->wait, 99.9),
+				    "%s_wait_p99_9_ns", name);
+			tg_tel_u64f(q->d, tg_stat_read(&st->wait.max_ns), "%s_wait_max_ns", name);
 		}
 		return 0;
 	}
@@ -353,7 +512,18 @@ static const struct {
 	{"/tidegate/flows", "Flow tables. No parameters", flows},
 	{"/tidegate/drops", "Dropped packets by reason. No parameters", drops},
 	{"/tidegate/gate", "The time gate. No parameters", gate},
+	{"/tidegate/bid",
+	 "Auctions. Parameters: none, or service[, how many of its servers to skip]", bid},
+	{"/tidegate/admit",
+	 "Admission. Parameter: a pool's name; without it the pools, or from an index on (`next` of the page "
+	 "before)",
+	 admit},
 	{"/tidegate/lcore", "One worker. Parameter: lcore id", lcore},
+	{"/tidegate/tasks",
+	 "Background tasks of one worker: how late, what is left to do. Parameter: lcore id",
+	 tasks},
+	{"/tidegate/alarms", "What is late or lost: active now, how often it began. No parameters",
+	 alarms},
 	{"/tidegate/stages",
 	 "One burst in 64, stage by stage: calls, packets, cycles, time of a burst. Parameter: lcore id",
 	 stages},

@@ -13,12 +13,15 @@ static void add_gate(struct tg_gate_stats *all, const struct tg_gate_stats *g)
 	all->late_dropped += tg_stat_read(&g->late_dropped);
 	all->late_uncertain += tg_stat_read(&g->late_uncertain);
 	all->late_early += tg_stat_read(&g->late_early);
+	all->future += tg_stat_read(&g->future);
 	for (unsigned int i = 0; i < TG_GATE_PLACES; i++)
 		all->late_at[i] += tg_stat_read(&g->late_at[i]);
 	if (max > all->max_sojourn_ns)
 		all->max_sojourn_ns = max;
 	tg_hist_add(&all->sojourn, &g->sojourn);
 	tg_hist_add(&all->handing, &g->handing);
+	tg_hist_add(&all->again, &g->again);
+	tg_hist_add(&all->after_drop, &g->after_drop);
 }
 
 static void add_worker(struct tg_totals *t, const struct tg_worker *w)
@@ -37,6 +40,8 @@ static void add_worker(struct tg_totals *t, const struct tg_worker *w)
 	t->flows.removed += tg_stat_read(&f->removed);
 	t->flows.full += tg_stat_read(&f->full);
 	t->flow_slots += tg_flow_slots(w->flows);
+	for (unsigned int i = 0; i < t->snapshot->n_services * TG_GATE_PLACES; i++)
+		t->late[i] += tg_stat_read(&w->stats.gate.late_service[i]);
 }
 
 static void add_server(struct tg_totals_server *out, const struct tg_server_stats *st)
@@ -92,8 +97,10 @@ int tg_totals_collect(const struct tg_snapshot *s, struct tg_worker *const *work
 	out->snapshot = s;
 	row = rows(s, &out->n_servers);
 	out->server = row != NULL ? calloc(out->n_servers + 1, sizeof(*out->server)) : NULL;
-	if (out->server == NULL) {
+	out->late = calloc(s->n_services * TG_GATE_PLACES + 1, sizeof(*out->late));
+	if (out->server == NULL || out->late == NULL) {
 		free(row);
+		tg_totals_free(out);
 		return -ENOMEM;
 	}
 	for (unsigned int w = 0; w < n; w++)
@@ -118,5 +125,7 @@ int tg_totals_collect(const struct tg_snapshot *s, struct tg_worker *const *work
 void tg_totals_free(struct tg_totals *t)
 {
 	free(t->server);
+	free(t->late);
 	t->server = NULL;
+	t->late = NULL;
 }

@@ -30,6 +30,7 @@ struct tg_totals {
 	uint64_t dropped;           /* all reasons */
 	struct tg_flow_stats flows;
 	uint64_t flow_slots;
+	uint64_t *late; /* late packets by service id and place, [id * TG_GATE_PLACES + place] */
 	unsigned int n_servers;
 	struct tg_totals_server *server; /* in use only, by id: those of a service stand together */
 };

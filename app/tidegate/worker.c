@@ -2,15 +2,18 @@
 #include "worker.h"
 
 #include <errno.h>
-#include <rte_pause.h>
 #include <rte_rcu_qsbr.h>
 #include <rte_ring.h>
 
+#include "admission.h"
+#include "auction.h"
 #include "owner.h"
 #include "pipeline.h"
 #include "port/rx.h"
 #include "port/tx.h"
 #include "tg_mem.h"
+
+#define RELEASE_BURSTS 8 /* a turn */
 
 static void look_at(struct tg_select_view *v, struct tg_costs *c)
 {
@@ -41,11 +44,14 @@ int tg_worker_create(const struct tg_worker_env *env, unsigned int index, unsign
 	w->tally = tg_mem_zalloc("picks", TG_SERVERS_MAX * sizeof(*w->tally), 64, socket);
 	w->generation = tg_mem_zalloc("generations", TG_SERVERS_MAX * sizeof(*w->generation), 64,
 				      socket);
-	w->stats.gate.late_service = tg_mem_zalloc("late by service",
-						   TG_SERVICES_MAX * sizeof(uint64_t), 64, socket);
+	w->stats.gate.late_service =
+		tg_mem_zalloc("late by service",
+			      TG_SERVICES_MAX * TG_GATE_PLACES * sizeof(uint64_t), 64, socket);
+	w->copies = tg_mem_zalloc("first copies", sizeof(*w->copies), 64, socket);
 	if (w->local == NULL || w->own == NULL || w->tally == NULL || w->generation == NULL ||
-	    w->stats.gate.late_service == NULL)
+	    w->stats.gate.late_service == NULL || w->copies == NULL)
 		goto fail;
+	tg_copies_init(w->copies, &env->clock);
 	err = tg_flow_table_create(env->flow_table, &env->clock, env->flow_secret, socket,
 				   &w->flows);
 	if (err != 0)
@@ -73,6 +79,8 @@ void tg_worker_free(struct tg_worker *w)
 		return;
 	if (w->flows != NULL)
 		tg_flow_table_free(w->flows);
+	tg_auctions_free(w);
+	tg_mem_free(w->copies);
 	tg_mem_free(w->stats.gate.late_service);
 	tg_mem_free(w->generation);
 	tg_mem_free(w->tally);
@@ -81,27 +89,51 @@ void tg_worker_free(struct tg_worker *w)
 	tg_mem_free(w);
 }
 
-void tg_worker_use(struct tg_worker *w, const struct tg_snapshot *s)
+static void set_loop(struct tg_worker *w, const struct tg_config_workers *c)
 {
-	if (s == w->snapshot)
-		return;
+	const struct tg_sched_params background = {
+		.in_row = tg_us_to_ticks(&w->clock, c->background_us),
+		.share_256 = c->background_share_percent * 256 / 100,
+	};
+
+	tg_sched_set(&w->sched, &background);
+	tg_idle_set(&w->idle, c);
+}
+
+/* Out of the way of the turns that have nothing new. */
+static __rte_noinline void take(struct tg_worker *w, const struct tg_snapshot *s)
+{
 	for (unsigned int i = 0; i < s->n_servers; i++) {
 		if (w->generation[i] == s->generation[i])
 			continue;
 		w->generation[i] = s->generation[i];
 		w->own[i] = 0;
+		tg_auctions_forget_server(w, (uint16_t)i);
 	}
 	tg_flow_table_set_idle(w->flows, &s->config->flow_table);
+	set_loop(w, &s->config->workers);
 	w->snapshot = s;
+	w->version = s->version;
+	tg_admission_use(w);
 }
 
+void tg_worker_use(struct tg_worker *w, const struct tg_snapshot *s)
+{
+	if (unlikely(s != w->snapshot || s->version != w->version))
+		take(w, s);
+}
+
+enum source { RECEIVED, HANDED, RELEASED };
+
 /* Received, answered by nobody else: through the stages and out. */
-static void run(struct tg_worker *w, bool handed)
+static void run(struct tg_worker *w, enum source from)
 {
 	struct tg_burst *b = &w->burst;
 
-	if (handed) {
+	if (from == HANDED) {
 		tg_pipeline_run_handed(w, b);
+	} else if (from == RELEASED) {
+		tg_pipeline_run_released(w, b);
 	} else {
 		w->stats.received += b->n;
 		for (unsigned int i = 0; i < b->n; i++)
@@ -131,15 +163,25 @@ static unsigned int poll_all(struct tg_worker *w)
 			w->lap = 0;
 			continue;
 		}
+		if (unlikely(w->lap != 0))
+			tg_stage_waited(w, TG_STAGE_RX, w->burst.arrival[0], w->burst.now);
 		tg_lap(w, TG_STAGE_RX, w->burst.n);
 		got += w->burst.n;
-		run(w, false);
+		run(w, RECEIVED);
 	}
 	if (w->n_workers > 1 && tg_owner_take(w, &w->burst, tg_worker_now(w)) > 0) {
 		got += w->burst.n;
-		run(w, true);
+		run(w, HANDED);
 	}
 	return got;
+}
+
+/* What has its tokens now goes on: some bursts, then the ports again. */
+static unsigned int release(struct tg_worker *w)
+{
+	for (unsigned int i = 0; i < RELEASE_BURSTS && tg_admission_next(w, &w->burst) > 0; i++)
+		run(w, RELEASED);
+	return w->admission->waiting.n;
 }
 
 static void send_control_frames(struct tg_worker *w)
@@ -165,9 +207,8 @@ static void answer_query(struct tg_worker *w)
 	__atomic_store_n(&q->done, true, __ATOMIC_RELEASE);
 }
 
-static void background(struct tg_worker *w, uint64_t packet_ticks)
+static void background(struct tg_worker *w, uint64_t packet_ticks, uint64_t now)
 {
-	uint64_t now = tg_worker_now(w);
 	struct tg_task *t;
 
 	tg_sched_turn(&w->sched, packet_ticks, now);
@@ -181,11 +222,15 @@ static void background(struct tg_worker *w, uint64_t packet_ticks)
 
 unsigned int tg_worker_turn(struct tg_worker *w)
 {
-	uint64_t start = tg_worker_now(w);
-	unsigned int got;
+	uint64_t start = tg_worker_now(w), now;
+	unsigned int got, waiting = 0;
 
 	tg_worker_use(w, __atomic_load_n(w->published, __ATOMIC_ACQUIRE));
+	if (unlikely(w->snapshot->pools != 0))
+		tg_admission_turn(w, start);
 	got = poll_all(w);
+	if (unlikely(tg_admission_waits(w)))
+		waiting = release(w);
 	tg_tx_retry(w);
 	if (w->control_out != NULL)
 		send_control_frames(w);
@@ -193,8 +238,12 @@ unsigned int tg_worker_turn(struct tg_worker *w)
 		answer_query(w);
 	w->stats.turns++;
 	w->stats.busy_turns += got > 0;
-	background(w, got > 0 ? tg_worker_now(w) - start : 0);
-	return got;
+	now = tg_worker_now(w);
+	/* an open window is work that is due soon: no sleep */
+	if (unlikely(w->auctions != NULL) && tg_auction_turn(w, now) && got == 0)
+		got = 1;
+	background(w, got > 0 ? now - start : 0, now);
+	return got + waiting;
 }
 
 int tg_worker_main(void *worker)
@@ -204,18 +253,23 @@ int tg_worker_main(void *worker)
 	rte_rcu_qsbr_thread_register(w->qsbr, w->index);
 	rte_rcu_qsbr_thread_online(w->qsbr, w->index);
 	while (!__atomic_load_n(w->stop, __ATOMIC_RELAXED)) {
-		if (tg_worker_turn(w) == 0)
-			rte_pause();
-		/* last of all: ageing too reads the snapshot */
+		unsigned int got = tg_worker_turn(w);
+
+		/* last of all that reads the snapshot: ageing does too */
 		rte_rcu_qsbr_quiescent(w->qsbr, w->index);
+		if (got > 0)
+			tg_idle_end(&w->idle);
+		else
+			tg_idle_turn(w);
 	}
 	tg_worker_use(w, __atomic_load_n(w->published, __ATOMIC_ACQUIRE));
 	/* what was handed over or waits for the driver still leaves, for a bounded time */
 	for (unsigned int turn = 0; turn < 1000; turn++) {
 		if (w->n_workers > 1 && tg_owner_take(w, &w->burst, tg_worker_now(w)) > 0)
-			run(w, true);
+			run(w, HANDED);
 		tg_tx_retry(w);
 	}
+	tg_admission_discard(w);
 	tg_tx_discard(w);
 	rte_rcu_qsbr_thread_offline(w->qsbr, w->index);
 	rte_rcu_qsbr_thread_unregister(w->qsbr, w->index);

@@ -15,10 +15,12 @@
 #include <stdint.h>
 
 #include "costs.h"
+#include "idle.h"
 #include "snapshot.h"
 #include "stages.h"
 #include "stats.h"
 #include "tg_burst.h"
+#include "tg_copies.h"
 #include "tg_flow.h"
 #include "tg_neigh.h"
 #include "tg_sched.h"
@@ -33,7 +35,9 @@ enum tg_mode {
 struct rte_ring;
 struct rte_rcu_qsbr;
 struct tg_tx;
+struct tg_auctions;
 struct tg_rx;
+struct tg_admission;
 
 /* Control asks a worker about one flow; the worker copies its entry between two turns. */
 struct tg_flow_query {
@@ -64,6 +68,7 @@ struct tg_worker {
 	struct tg_clock clock;
 	struct tg_virtual_time *virtual_time; /* NULL: the TSC */
 	const struct tg_snapshot *snapshot;   /* this turn's */
+	uint64_t version;                     /* its version: another one may have its address */
 	struct tg_flow_table *flows;
 	struct tg_neigh_table *neigh; /* shared by all workers; NULL unless inline */
 	const struct tg_port *ports;  /* shared, immutable */
@@ -74,19 +79,23 @@ struct tg_worker {
 	struct tg_select_tally *tally; /* by server id: picks of this tick */
 	uint32_t *own;                 /* by server id: open flows through this worker */
 	uint16_t *generation;          /* by server id: what own counts */
+	struct tg_auctions *auctions;  /* NULL: no service took bids so far */
+	struct tg_copies *copies;      /* what the gate dropped and TCP will send again */
 	struct tg_bucket ping;         /* answers to echo requests */
 	struct tg_bucket errors;       /* ICMP errors of our own */
 	uint16_t outer_id;
+	struct tg_admission *admission; /* NULL: the gateway was started without */
 	tg_sample_fn sample;
 	void *sample_ctx;
 	/* gateway only */
 	struct rte_ring **inbox;      /* by worker index: packets handed over to it */
 	struct rte_ring *control_out; /* frames that control wants sent, worker 0 */
+	struct rte_ring *answers;     /* to health checks: to control; shared by all workers */
 	struct tg_rx *rx;             /* one a port */
 	struct tg_tx *tx;             /* one a port */
 	struct tg_sched sched;
+	struct tg_idle idle;
 	struct tg_task ageing;
-	unsigned int aged;  /* buckets swept in this round */
 	uint64_t age_now;   /* of the step of the sweep that runs */
 	uint32_t age_round; /* sweeps over the whole table, from 1. Others read it */
 	unsigned int age_swept;
@@ -134,7 +143,7 @@ static inline void tg_lap(struct tg_worker *w, enum tg_stage s, unsigned int pac
 }
 
 /* One turn of the loop: every queue is polled once, what is due in the background is done. Returns
- * the packets it had. */
+ * the packets it had, and those that wait for tokens. */
 unsigned int tg_worker_turn(struct tg_worker *w);
 
 /* The lcore loop: runs until *stop, then drains what waits to be sent. */

@@ -17,6 +17,14 @@ struct tg_config *tg_config_new(void)
 		.udp_idle_s = 30,
 		.closed_s = 5,
 	};
+	c->workers = (struct tg_config_workers){
+		.background_us = 10,
+		.background_share_percent = 25,
+		.late_ms = 1000,
+		.idle = TG_IDLE_POLL,
+		.idle_sleep_max_us = 50,
+	};
+	c->flow_snapshot_s = 10;
 	snprintf(c->control_socket, sizeof(c->control_socket), "/run/tidegate/control.sock");
 	c->control_mode = 0660;
 	return c;
@@ -47,6 +55,17 @@ struct tg_config_service *tg_config_add_service(struct tg_config *c)
 		.policy = TG_POLICY_LATENCY,
 		.pirate = {.estimator = TG_ESTIMATOR_AUTO, .gap_rule = TG_GAP_ENVELOPE},
 		.gate = {.sojourn_max_us = 0, .margin_us = 20, .action = TG_GATE_SHADOW},
+		.bid = {.window_us = 300,
+			.syn_rate = 10000,
+			.auctions = 1024,
+			.missed = 3,
+			.probe_s = 10},
+		.health = {.interval_ms = 1000,
+			   .timeout_ms = 500,
+			   .rise = 2,
+			   .fall = 3,
+			   .path = "/",
+			   .passive = true},
 		.admission_wait_max_us = 10000,
 		.decrement_ttl = true,
 		.answer_ping = true,
@@ -65,7 +84,10 @@ struct tg_config_server *tg_config_add_server(struct tg_config_service *s)
 		return NULL;
 	s->servers = list;
 	list += s->n_servers++;
-	*list = (struct tg_config_server){.weight = 1, .workers = 1, .state = TG_SERVER_UP};
+	*list = (struct tg_config_server){.weight = 1,
+					  .workers = 1,
+					  .state = TG_SERVER_UP,
+					  .hop_offset = TG_BID_HOPS_LEARN};
 	return list;
 }
 
@@ -73,8 +95,10 @@ void tg_config_free(struct tg_config *c)
 {
 	if (c == NULL)
 		return;
-	for (unsigned int i = 0; i < c->n_services; i++)
+	for (unsigned int i = 0; i < c->n_services; i++) {
 		free(c->services[i].servers);
+		free(c->services[i].admission);
+	}
 	free(c->services);
 	free(c);
 }

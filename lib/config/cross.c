@@ -111,6 +111,36 @@ static void check_gate(struct tg_reader *r, const struct tg_config_service *s)
 	tg_path_pop(r, mark);
 }
 
+/* An auction is about TCP's handshake, and asks each server of the service. */
+static void check_bid(struct tg_reader *r, const struct tg_config_service *s)
+{
+	size_t mark = tg_path_push(r, ".policy");
+
+	if (s->policy == TG_POLICY_BID && s->protocol != IPPROTO_TCP &&
+	    s->protocol != TG_PROTOCOL_UNREAD)
+		tg_fault(r, "\"bid\" is for protocol \"tcp\" only: servers bid in their SYN-ACKs");
+	if (s->policy == TG_POLICY_BID && s->n_servers > TG_BID_SERVERS_MAX)
+		tg_fault(r,
+			 "\"bid\" asks %d servers at most, there are %u; split the service, or take "
+			 "another policy",
+			 TG_BID_SERVERS_MAX, s->n_servers);
+	tg_path_pop(r, mark);
+}
+
+/* A check that outlasts its interval would never end; and it must ask some port. */
+static void check_health(struct tg_reader *r, const struct tg_config_service *s)
+{
+	size_t mark = tg_path_push(r, ".health");
+
+	if (s->health.timeout_ms > s->health.interval_ms)
+		tg_fault(r, "timeout_ms, %u, must not be above interval_ms, which is %u",
+			 s->health.timeout_ms, s->health.interval_ms);
+	if (s->health.type != TG_HEALTH_OFF && s->health.port == 0 && s->n_ports == 0 &&
+	    s->protocol != TG_PROTOCOL_UNREAD)
+		tg_fault(r, "port is missing: the service has none of its own to be asked at");
+	tg_path_pop(r, mark);
+}
+
 static void note_idle_service(struct tg_reader *r, const struct tg_config_service *s)
 {
 	for (unsigned int j = 0; j < s->n_servers; j++) {
@@ -130,9 +160,13 @@ void tg_cross_check(struct tg_reader *r, const struct tg_config *c)
 
 		check_servers(r, &c->services[i]);
 		check_gate(r, &c->services[i]);
+		check_bid(r, &c->services[i]);
+		check_health(r, &c->services[i]);
 		note_idle_service(r, &c->services[i]);
+		tg_note_sleep(r, &c->workers, &c->services[i]);
 		tg_path_pop(r, mark);
 	}
+	tg_cross_check_admission(r, c);
 	if (c->n_ports > 0)
 		tg_cross_check_ports(r, c);
 }

@@ -28,21 +28,6 @@ static void unknown_key(struct tg_reader *r, const struct tg_config_key *keys, u
 	tg_path_pop(r, mark);
 }
 
-/* One note a key, however many servers have it. */
-static void count_no_effect(struct tg_reader *r, const struct tg_config_key *k)
-{
-	json_t *seen = json_object_get(r->no_effect, k->name);
-
-	if (seen == NULL) {
-		seen = json_pack("[s#,i]", r->path, (int)r->path_len, 0);
-		if (json_object_set_new(r->no_effect, k->name, seen) < 0) {
-			r->no_memory = true;
-			return;
-		}
-	}
-	json_integer_set(json_array_get(seen, 1), json_integer_value(json_array_get(seen, 1)) + 1);
-}
-
 static void read_member(struct tg_reader *r, const struct tg_config_key *k, json_t *v, void *object)
 {
 	size_t mark;
@@ -57,8 +42,6 @@ static void read_member(struct tg_reader *r, const struct tg_config_key *k, json
 		tg_fault(r, "is missing");
 	} else {
 		k->read(r, k, v, (char *)object + k->offset);
-		if (k->no_effect)
-			count_no_effect(r, k);
 	}
 	tg_path_pop(r, mark);
 }

@@ -5,24 +5,6 @@
 
 #include "reader.h"
 
-static void tell_no_effect(struct tg_reader *r)
-{
-	const char *key;
-	json_t *seen;
-
-	json_object_foreach(r->no_effect, key, seen) {
-		json_int_t places = json_integer_value(json_array_get(seen, 1));
-		size_t mark = tg_path_push(r, "%s", json_string_value(json_array_get(seen, 0)));
-
-		if (places == 1)
-			tg_note(r, "has no effect in this version");
-		else
-			tg_note(r, "has no effect in this version (nor have %lld more like it)",
-				(long long)places - 1);
-		tg_path_pop(r, mark);
-	}
-}
-
 static struct tg_config *read_config(struct tg_reader *r, json_t *root)
 {
 	struct tg_config *c = tg_config_new();
@@ -33,7 +15,6 @@ static struct tg_config *read_config(struct tg_reader *r, json_t *root)
 	}
 	if (tg_read_top(r, root, c))
 		tg_cross_check(r, c);
-	tell_no_effect(r);
 	return c;
 }
 

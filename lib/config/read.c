@@ -36,24 +36,6 @@ static void read_slots(struct tg_reader *r, const struct tg_config_key *k, json_
 		tg_note(r, "%u is rounded up to %u, a power of two", given, *slots);
 }
 
-static const struct tg_config_key flow_table_keys[] = {
-	{.name = "slots_per_worker",
-	 .read = read_slots,
-	 TG_FIELD(tg_flow_params, slots),
-	 .min = SLOTS_MIN,
-	 .max = SLOTS_MAX,
-	 .standard = "1048576"},
-	{TG_UINT(tg_flow_params, tcp_idle_s, 1, DAY_S), .standard = "300"},
-	{TG_UINT(tg_flow_params, udp_idle_s, 1, DAY_S), .standard = "30"},
-	{TG_UINT(tg_flow_params, closed_s, 1, DAY_S), .standard = "5"},
-};
-
-static void read_flow_table(struct tg_reader *r, const struct tg_config_key *k, json_t *v, void *at)
-{
-	(void)k;
-	tg_read_object(r, flow_table_keys, TG_COUNT(flow_table_keys), v, at);
-}
-
 static bool is_path(const char *s)
 {
 	size_t n = strlen(s);
@@ -65,7 +47,7 @@ static bool is_path(const char *s)
 	return n >= 2 && n < TG_PATH_MAX && s[0] == '/';
 }
 
-static void read_socket(struct tg_reader *r, const struct tg_config_key *k, json_t *v, void *at)
+static void read_path(struct tg_reader *r, const struct tg_config_key *k, json_t *v, void *at)
 {
 	char shown[TG_SHOWN_MAX];
 
@@ -75,6 +57,38 @@ static void read_socket(struct tg_reader *r, const struct tg_config_key *k, json
 			 TG_PATH_MAX - 1);
 	else
 		snprintf(at, TG_PATH_MAX, "%s", json_string_value(v));
+}
+
+static void read_snapshot(struct tg_reader *r, const struct tg_config_key *k, json_t *v, void *at)
+{
+	if (!json_is_null(v))
+		read_path(r, k, v, at);
+}
+
+#define SECONDS(field, from) \
+	.read = tg_read_uint, TG_FIELD(tg_config, field), .min = (from), .max = DAY_S
+
+static const struct tg_config_key flow_table_keys[] = {
+	{.name = "slots_per_worker",
+	 .read = read_slots,
+	 TG_FIELD(tg_config, flow_table.slots),
+	 .min = SLOTS_MIN,
+	 .max = SLOTS_MAX,
+	 .standard = "1048576"},
+	{.name = "tcp_idle_s", SECONDS(flow_table.tcp_idle_s, 1), .standard = "300"},
+	{.name = "udp_idle_s", SECONDS(flow_table.udp_idle_s, 1), .standard = "30"},
+	{.name = "closed_s", SECONDS(flow_table.closed_s, 1), .standard = "5"},
+	{.name = "snapshot",
+	 .read = read_snapshot,
+	 TG_FIELD(tg_config, flow_snapshot),
+	 .standard = "null"},
+	{.name = "snapshot_s", SECONDS(flow_snapshot_s, 0), .standard = "10"},
+};
+
+static void read_flow_table(struct tg_reader *r, const struct tg_config_key *k, json_t *v, void *at)
+{
+	(void)k;
+	tg_read_object(r, flow_table_keys, TG_COUNT(flow_table_keys), v, at);
 }
 
 static void read_mode(struct tg_reader *r, const struct tg_config_key *k, json_t *v, void *at)
@@ -103,7 +117,7 @@ static void read_group(struct tg_reader *r, const struct tg_config_key *k, json_
 
 static const struct tg_config_key control_keys[] = {
 	{.name = "socket",
-	 .read = read_socket,
+	 .read = read_path,
 	 TG_FIELD(tg_config, control_socket),
 	 .standard = "/run/tidegate/control.sock"},
 	{.name = "mode", .read = read_mode, TG_FIELD(tg_config, control_mode), .standard = "0660"},
@@ -156,7 +170,8 @@ static void read_tiers(struct tg_reader *r, const struct tg_config_key *k, json_
 /* In this order: servers look up their tiers. */
 static const struct tg_config_key top_keys[] = {
 	{.name = "version", .read = read_version, .required = true},
-	{.name = "flow_table", .read = read_flow_table, TG_FIELD(tg_config, flow_table)},
+	{.name = "flow_table", .read = read_flow_table},
+	{.name = "workers", .read = tg_read_workers, TG_FIELD(tg_config, workers)},
 	{.name = "control", .read = read_control},
 	{.name = "ports", .read = tg_read_ports},
 	{.name = "tiers", .read = read_tiers},
@@ -165,7 +180,7 @@ static const struct tg_config_key top_keys[] = {
 
 bool tg_read_top(struct tg_reader *r, json_t *root, struct tg_config *c)
 {
-	static const char *const may_be_absent[] = {"flow_table", "control"};
+	static const char *const may_be_absent[] = {"flow_table", "workers", "control"};
 
 	/* an absent object is one that leaves everything to its defaults */
 	for (unsigned int i = 0; i < TG_COUNT(may_be_absent); i++) {

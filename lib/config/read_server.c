@@ -70,6 +70,7 @@ static const struct tg_config_key server_keys[] = {
 	{UINT(delay_us, 0, DELAY_MAX_US)},
 	{KEY(alpha, read_alpha), .standard = "0"},
 	{KEY(state, tg_read_choice), .choice = state_name, .standard = "up"},
+	{UINT(hop_offset, 0, TG_BID_HOPS_MAX)},
 };
 
 /* A server's delay is its own, else its tier's, else 0. */

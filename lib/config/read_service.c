@@ -122,9 +122,15 @@ static const struct tg_config_key service_keys[] = {
 	 .max = SOJOURN_MAX_US,
 	 .standard = "20"},
 	{.name = "gate_early", .read = tg_read_bool, AT(gate.early), .standard = "false"},
-	{UINT(admission_wait_max_us, 0, 1000000), .standard = "10000", .no_effect = true},
+	{UINT(admission_wait_max_us, 0, 1000000), .standard = "10000"},
+	{.name = "admission", .read = tg_read_admission, .standard = "none (off)"},
 	{KEY(decrement_ttl, tg_read_bool), .standard = "true"},
 	{KEY(answer_ping, tg_read_bool), .standard = "true"},
+	{KEY(bid, tg_read_bid)},
+	{.name = "health",
+	 .read = tg_read_health,
+	 .offset = offsetof(struct tg_config_service, health),
+	 .standard = "none (off)"},
 	{.name = "servers", .read = tg_read_servers, .required = true},
 };
 
@@ -153,6 +159,18 @@ static void settle_ports(struct tg_reader *r, const json_t *v, struct tg_config_
 		s->protocol = TG_PROTOCOL_UNREAD;
 }
 
+/* Without the object the defaults hold, which only an auction is interested in. */
+static void settle_bid(struct tg_reader *r, const json_t *v, struct tg_config_service *s)
+{
+	json_t *none = json_object();
+	size_t mark = tg_path_push_member(r, "bid");
+
+	if (s->policy == TG_POLICY_BID && json_object_get(v, "bid") == NULL)
+		tg_read_bid(r, NULL, none, &s->bid);
+	tg_path_pop(r, mark);
+	json_decref(none);
+}
+
 static void read_service(struct tg_reader *r, json_t *v, unsigned int i, void *config)
 {
 	struct tg_config_service *s = tg_config_add_service(config);
@@ -171,6 +189,7 @@ static void read_service(struct tg_reader *r, json_t *v, unsigned int i, void *c
 		tg_default(r, "gate", "%s", gate_name(s->gate.action));
 	}
 	settle_ports(r, v, s);
+	settle_bid(r, v, s);
 }
 
 void tg_read_services(struct tg_reader *r, const struct tg_config_key *k, json_t *v, void *config)

@@ -21,7 +21,6 @@ struct tg_reader {
 	size_t path_len;
 	unsigned int unsaid;    /* faults beyond the bound of the report */
 	unsigned int n_servers; /* over all services */
-	json_t *no_effect;      /* key -> [first place, places] */
 	json_t *tiers;          /* name -> delay_us */
 	bool no_memory;
 };
@@ -36,7 +35,6 @@ struct tg_config_key {
 	const char *(*choice)(unsigned int i); /* choices: name of value i, NULL after the last */
 	const char *standard; /* the default as text, told when the key is absent */
 	bool required;
-	bool no_effect; /* checked, but nothing in this version reads it */
 };
 
 /* Rows of a table: a field whose key has its name. */
@@ -92,15 +90,24 @@ bool tg_is_set(const struct tg_addr *a);
 /* Keys that an object of the file repeats; text is valid JSON. */
 void tg_find_repeated_keys(struct tg_reader *r, const char *text, size_t len);
 
-/* The tables (read.c, read_port.c, read_service.c, read_server.c); false if root is no object. */
+/* The tables (read.c, read_workers.c, read_port.c, read_service.c, read_server.c); false if root is no object. */
 bool tg_read_top(struct tg_reader *r, json_t *root, struct tg_config *c);
+void tg_read_workers(struct tg_reader *r, const struct tg_config_key *k, json_t *v, void *workers);
 void tg_read_ports(struct tg_reader *r, const struct tg_config_key *k, json_t *v, void *config);
 void tg_read_services(struct tg_reader *r, const struct tg_config_key *k, json_t *v, void *config);
+void tg_read_health(struct tg_reader *r, const struct tg_config_key *k, json_t *v, void *health);
+void tg_read_bid(struct tg_reader *r, const struct tg_config_key *k, json_t *v, void *bid);
 void tg_read_servers(struct tg_reader *r, const struct tg_config_key *k, json_t *v, void *service);
+void tg_read_admission(struct tg_reader *r, const struct tg_config_key *k, json_t *v,
+		       void *service); /* read_admission.c */
 
 /* What no single value shows: names and addresses used twice, services that clash … */
 void tg_cross_check(struct tg_reader *r, const struct tg_config *c);
+/* A limit that a sleeping worker cannot keep. */
+void tg_note_sleep(struct tg_reader *r, const struct tg_config_workers *w,
+		   const struct tg_config_service *s);
 void tg_cross_check_ports(struct tg_reader *r, const struct tg_config *c);
+void tg_cross_check_admission(struct tg_reader *r, const struct tg_config *c);
 
 /* protocol of a service whose destination could not be read: left out of cross checks */
 #define TG_PROTOCOL_UNREAD 255

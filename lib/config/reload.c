@@ -62,6 +62,7 @@ int tg_config_reloadable(const struct tg_config *a, const struct tg_config *b,
 	struct compare x = {.report = report};
 
 	compare_number(&x, "flow_table.slots_per_worker", a->flow_table.slots, b->flow_table.slots);
+	compare_text(&x, "flow_table.snapshot", a->flow_snapshot, b->flow_snapshot);
 	compare_text(&x, "control.socket", a->control_socket, b->control_socket);
 	if (a->control_mode != b->control_mode)
 		needs_restart(&x, "control.mode", "changing %04o to %04o", a->control_mode,
@@ -74,5 +75,9 @@ int tg_config_reloadable(const struct tg_config *a, const struct tg_config *b,
 		snprintf(x.path, sizeof(x.path), "ports[%u].", i);
 		compare_port(&x, &a->ports[i], &b->ports[i]);
 	}
+	/* packets that wait for tokens need buffers, which are allocated at the start */
+	x.path[0] = '\0';
+	if (!tg_config_has_admission(a) && tg_config_has_admission(b))
+		needs_restart(&x, "services[].admission", "having it for the first time");
 	return x.rc;
 }

@@ -15,15 +15,13 @@ int tg_reader_init(struct tg_reader *r, const char *file, struct tg_config_repor
 	*r = (struct tg_reader){
 		.file = file,
 		.report = report,
-		.no_effect = json_object(),
 		.tiers = json_object(),
 	};
-	return r->no_effect == NULL || r->tiers == NULL ? -ENOMEM : 0;
+	return r->tiers == NULL ? -ENOMEM : 0;
 }
 
 void tg_reader_free(struct tg_reader *r)
 {
-	json_decref(r->no_effect);
 	json_decref(r->tiers);
 }
 

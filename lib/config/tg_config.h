@@ -14,9 +14,12 @@
 #include <stdint.h>
 
 #include "tg_addr.h"
+#include "tg_admit.h"
+#include "tg_bid.h"
 #include "tg_encap.h"
 #include "tg_flow.h"
 #include "tg_gate.h"
+#include "tg_health.h"
 #include "tg_pirate.h"
 #include "tg_select.h"
 #include "tg_service.h"
@@ -31,6 +34,7 @@
 
 enum tg_server_state { TG_SERVER_UP = 0, TG_SERVER_DRAIN, TG_SERVER_DOWN };
 enum tg_port_role { TG_ROLE_CLIENT = 0, TG_ROLE_SERVER, TG_ROLE_BOTH };
+enum tg_idle_mode { TG_IDLE_POLL = 0, TG_IDLE_PAUSE, TG_IDLE_SLEEP };
 
 struct tg_config_server {
 	char name[TG_NAME_MAX];
@@ -44,6 +48,7 @@ struct tg_config_server {
 	char tier[TG_NAME_MAX];   /* "" if none */
 	double alpha;             /* 0: learn */
 	enum tg_server_state state;
+	uint16_t hop_offset; /* routers between it and the gateway; TG_BID_HOPS_LEARN */
 };
 
 struct tg_config_service {
@@ -56,7 +61,10 @@ struct tg_config_service {
 	enum tg_policy policy;
 	struct tg_pirate_params pirate;
 	struct tg_gate_params gate;
+	struct tg_bid_params bid;
+	struct tg_health_params health;
 	uint32_t admission_wait_max_us;
+	struct tg_admit_params *admission; /* NULL: off. Services of one pool have the same */
 	bool decrement_ttl, answer_ping;
 	unsigned int n_servers;
 	struct tg_config_server *servers;
@@ -75,8 +83,20 @@ struct tg_config_port {
 	uint32_t rate_mbps; /* 0: unknown */
 };
 
+/* The loop of every worker. */
+struct tg_config_workers {
+	uint32_t background_us;            /* of background work between two polls */
+	uint32_t background_share_percent; /* of packet time, owed to background work */
+	uint32_t late_ms; /* a task, a worker or control that is late for so long: an alarm */
+	enum tg_idle_mode idle;
+	uint32_t idle_sleep_max_us;
+};
+
 struct tg_config {
 	struct tg_flow_params flow_table;
+	char flow_snapshot[TG_PATH_MAX]; /* file that outlives a restart; "": none */
+	uint32_t flow_snapshot_s;        /* written so often besides; 0: at the stop only */
+	struct tg_config_workers workers;
 	char control_socket[TG_PATH_MAX];
 	uint32_t control_mode;
 	char control_group[TG_NAME_MAX]; /* "" if none */
@@ -108,6 +128,10 @@ struct tg_config *tg_config_new(void);
  * earlier services become invalid. */
 struct tg_config_service *tg_config_add_service(struct tg_config *c);
 struct tg_config_server *tg_config_add_server(struct tg_config_service *s);
+/* Does any service have it? */
+bool tg_config_has_admission(const struct tg_config *c);
+/* For a copy of a service; NULL: it has none, or no memory. */
+struct tg_admit_params *tg_config_copy_admission(const struct tg_config_service *s);
 void tg_config_free(struct tg_config *c);
 void tg_config_report_free(struct tg_config_report *r);
 

@@ -407,6 +407,19 @@ struct tg_flow *tg_flow_next(struct tg_flow_table *t, uint64_t *cursor)
 	return NULL;
 }
 
+bool tg_flow_visit(const struct tg_flow_table *t, uint64_t *bucket, unsigned int buckets,
+		   void (*seen)(void *ctx, const struct tg_flow *f), void *ctx)
+{
+	for (unsigned int i = 0; i < buckets && *bucket <= t->mask; i++, ++*bucket) {
+		const struct tg_flow *first = &t->entries[*bucket * TG_FLOW_BUCKET];
+
+		prefetch_bucket(t, (*bucket + 1) & t->mask);
+		for (uint32_t u = used(t, *bucket); u != 0; u &= u - 1)
+			seen(ctx, first + __builtin_ctz(u));
+	}
+	return *bucket <= t->mask;
+}
+
 unsigned int tg_flow_buckets(const struct tg_flow_table *t)
 {
 	return (unsigned int)(t->mask + 1);

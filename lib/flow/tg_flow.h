@@ -32,6 +32,7 @@
 #ifndef TG_FLOW_H
 #define TG_FLOW_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "tg_burst.h"
@@ -49,10 +50,11 @@ enum tg_flow_state {
 };
 
 /* tg_flow.asking */
-#define TG_FLOW_ASKED 1 /* has sent its first request */
-#define TG_FLOW_WAITS 2 /* a request of it is certainly at the server */
-#define TG_FLOW_PROBE 4 /* it was placed to learn how its server does */
-#define TG_FLOW_GUESS 8 /* it began elsewhere: its server is the consistent hash's guess */
+#define TG_FLOW_ASKED    1  /* has sent its first request */
+#define TG_FLOW_WAITS    2  /* a request of it is certainly at the server */
+#define TG_FLOW_PROBE    4  /* it was placed to learn how its server does */
+#define TG_FLOW_GUESS    8  /* it began elsewhere: its server is the consistent hash's guess */
+#define TG_FLOW_RESTORED 16 /* read from a snapshot, no packet since: no estimator chosen yet */
 
 struct tg_flow {
 	/* first line: every packet */
@@ -63,7 +65,7 @@ struct tg_flow {
 	uint8_t state;              /* enum tg_flow_state. Written by flow */
 	uint8_t estimator;          /* private to the estimator */
 	uint8_t tls;    /* 1: a payload began like a TLS handshake. Written by the pipeline */
-	uint8_t asking; /* TG_FLOW_ASKED, _WAITS, _PROBE, _GUESS. Written by the pipeline */
+	uint8_t asking; /* TG_FLOW_ASKED, _WAITS, _PROBE, _GUESS, _RESTORED. Written by the pipeline */
 	_Alignas(8) uint8_t near[24]; /* private to the estimator */
 	/* second line */
 	uint8_t far[64]; /* private to the estimator */
@@ -125,6 +127,12 @@ unsigned int tg_flow_sweep(struct tg_flow_table *t, uint64_t now, unsigned int b
 
 /* Entries in order of place, for snapshots on the owning thread: *cursor starts at 0; NULL at the end. */
 struct tg_flow *tg_flow_next(struct tg_flow_table *t, uint64_t *cursor);
+
+/* The entries of the next `buckets` buckets from *bucket on, which moves; false at the end of the table.
+ * For copying a table in bounded steps while it is in use: what is inserted behind *bucket is not seen,
+ * and a flow that is removed and comes back ahead of it is seen twice. */
+bool tg_flow_visit(const struct tg_flow_table *t, uint64_t *bucket, unsigned int buckets,
+		   void (*seen)(void *ctx, const struct tg_flow *f), void *ctx);
 
 unsigned int tg_flow_buckets(const struct tg_flow_table *t);
 uint64_t tg_flow_slots(const struct tg_flow_table *t);

@@ -25,6 +25,26 @@ struct tg_gate_limit tg_gate_compile(const struct tg_gate_params *params,
 	return l;
 }
 
+const char *tg_gate_place_name(enum tg_gate_place place)
+{
+	static const char *const names[TG_GATE_PLACES] = {"ring", "stages", "driver", "wire"};
+
+	return place < TG_GATE_PLACES ? names[place] : "?";
+}
+
+struct tg_gate_limit tg_gate_strictest(const struct tg_gate_limit *limits, unsigned int n)
+{
+	struct tg_gate_limit least = tg_gate_unlimited;
+
+	for (unsigned int i = 0; i < n; i++) {
+		least.cut = TG_MIN(least.cut, limits[i].cut);
+		least.drop = TG_MIN(least.drop, limits[i].drop);
+		least.max = TG_MIN(least.max, limits[i].max);
+		least.early = TG_MIN(least.early, limits[i].early);
+	}
+	return least;
+}
+
 /* Passes all of them and says whether it should not have: is anything late, or from the future?
  * Nearly always not, then one comparison a packet is all. */
 static inline bool pass_all(const struct tg_gate_limit *limits, const struct tg_gate_item *items,
@@ -46,13 +66,14 @@ static uint16_t split(const struct tg_gate_limit *limits, struct tg_gate_stats *
 		      const struct tg_gate_item *items, uint16_t n, uint64_t now, uint16_t *pass,
 		      uint16_t *late)
 {
-	uint16_t n_pass = 0, n_late = 0, n_above = 0;
+	uint16_t n_pass = 0, n_late = 0, n_above = 0, n_future = 0;
 
 	for (uint16_t i = 0; i < n; i++) {
 		const struct tg_gate_limit *l = tg_gate_limit_of(limits, &items[i]);
 		uint64_t sojourn = tg_gate_sojourn(items[i].arrival, now);
 		bool drop = sojourn > l->drop;
 
+		n_future = (uint16_t)(n_future + (items[i].arrival > now));
 		pass[n_pass] = i;
 		late[n_late] = i;
 		n_pass = (uint16_t)(n_pass + !drop);
@@ -63,6 +84,7 @@ static uint16_t split(const struct tg_gate_limit *limits, struct tg_gate_stats *
 	}
 	tg_gate_count(&stats->late, n_above);
 	tg_gate_count(&stats->late_dropped, n_late);
+	tg_gate_count(&stats->future, n_future);
 	return n_pass;
 }
 
@@ -74,17 +96,6 @@ uint16_t tg_gate_check(const struct tg_gate_limit *limits, struct tg_gate_stats 
 	if (pass_all(limits, items, n, now, pass))
 		return split(limits, stats, items, n, now, pass, late);
 	return n;
-}
-
-/* n packets of one arrival. */
-static inline void record(struct tg_gate_stats *stats, const struct tg_clock *clock,
-			  uint64_t sojourn, uint32_t n)
-{
-	uint64_t ns = tg_ticks_to_ns(clock, sojourn);
-
-	tg_hist_record(&stats->sojourn, ns, n);
-	if (ns > stats->max_sojourn_ns)
-		__atomic_store_n(&stats->max_sojourn_ns, ns, __ATOMIC_RELAXED);
 }
 
 void tg_gate_sent(const struct tg_gate_limit *limits, struct tg_gate_stats *stats,
@@ -107,7 +118,7 @@ void tg_gate_sent(const struct tg_gate_limit *limits, struct tg_gate_stats *stat
 					       (in_the_end > l->max && sojourn <= l->cut));
 			i++;
 		} while (i < n_sent && items[pass[i]].arrival == arrival);
-		record(stats, clock, sojourn, (uint32_t)(i - first));
+		tg_gate_record(stats, tg_ticks_to_ns(clock, sojourn), (uint32_t)(i - first));
 	}
 	if (n_sent > 0)
 		tg_hist_record(&stats->handing, tg_ticks_to_ns(clock, tg_gate_sojourn(gate, after)),
@@ -134,7 +145,7 @@ void tg_gate_blame(struct tg_gate_stats *stats, const struct tg_gate_item *item,
 {
 	tg_gate_count(&stats->late_at[place], 1);
 	if (stats->late_service != NULL && item->service != TG_NO_SERVICE)
-		tg_gate_count(&stats->late_service[item->service], 1);
+		tg_gate_count(&stats->late_service[item->service * TG_GATE_PLACES + place], 1);
 }
 
 void tg_gate_early(const struct tg_gate_limit *limits, struct tg_gate_stats *stats,

@@ -5,6 +5,8 @@
 
 #include "tg_gate.h"
 
+#define TG_MIN(a, b) ((a) < (b) ? (a) : (b))
+
 extern const struct tg_gate_limit tg_gate_unlimited;
 
 static inline const struct tg_gate_limit *tg_gate_limit_of(const struct tg_gate_limit *limits,
@@ -16,6 +18,14 @@ static inline const struct tg_gate_limit *tg_gate_limit_of(const struct tg_gate_
 static inline void tg_gate_count(uint64_t *counter, uint64_t n)
 {
 	__atomic_store_n(counter, *counter + n, __ATOMIC_RELAXED);
+}
+
+/* n packets that left with one sojourn. */
+static inline void tg_gate_record(struct tg_gate_stats *stats, uint64_t ns, uint32_t n)
+{
+	tg_hist_record(&stats->sojourn, ns, n);
+	if (ns > stats->max_sojourn_ns)
+		__atomic_store_n(&stats->max_sojourn_ns, ns, __ATOMIC_RELAXED);
 }
 
 /* Where most of its time went, up to the driver. */

@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "tg_arrival.h"
 #include "tg_burst.h"
 #include "tg_clock.h"
 #include "tg_hist.h"
@@ -45,11 +46,14 @@ struct tg_gate_limit {
 /* Where most of a late packet's time went. */
 enum tg_gate_place {
 	TG_GATE_RING,   /* before it was received: the receive ring, or a stopped thread */
-	TG_GATE_STAGES, /* between its poll and its first read at the gate */
+	TG_GATE_STAGES, /* between its poll and its first read at the gate: work, or a wait in them */
 	TG_GATE_DRIVER, /* waiting for a driver that took no more */
 	TG_GATE_WIRE, /* in time here, but what lies in the transmit ring before it takes too long */
 	TG_GATE_PLACES
 };
+
+/* "ring", "stages", "driver", "wire" */
+const char *tg_gate_place_name(enum tg_gate_place place);
 
 struct tg_gate_stats {
 	uint64_t checked; /* packets that came to the gate, again for each retry */
@@ -57,16 +61,26 @@ struct tg_gate_stats {
 	uint64_t late_dropped;
 	uint64_t late_uncertain;          /* handed over in time, above T at the read after tx */
 	uint64_t late_early;              /* dropped before the decision; not among the others */
+	uint64_t future;                  /* arrived after the read, on paper: passed as age 0 */
 	uint64_t late_at[TG_GATE_PLACES]; /* the late ones, by where their time went */
 	uint64_t max_sojourn_ns;          /* of packets handed to the driver, at the gate's read */
 	struct tg_hist sojourn;           /* of packets handed to the driver */
 	struct tg_hist handing; /* from the gate's read to the driver's return, a packet each */
-	uint64_t *late_service; /* late ones by service id; NULL: not wanted. The owner's memory */
+	/* age of the first copy when a request comes again (tg_copies.h): reported, never a reason
+	 * to drop */
+	struct tg_hist again;      /* the first copy was forwarded: lost further on, or slow */
+	struct tg_hist after_drop; /* the first copy was dropped here: what the drop cost */
+	/* late ones by service id and place, [id * TG_GATE_PLACES + place]; NULL: not wanted. The
+	 * owner's memory */
+	uint64_t *late_service;
 };
 
 /* A margin of T or more leaves a cut of 0. */
 struct tg_gate_limit tg_gate_compile(const struct tg_gate_params *params,
 				     const struct tg_clock *clock);
+
+/* Of n limits: what passes this one at once passes every one of them. */
+struct tg_gate_limit tg_gate_strictest(const struct tg_gate_limit *limits, unsigned int n);
 
 /* Time in the gateway at `now`. An arrival after `now` (another core's clock read) counts as 0. */
 static inline uint64_t tg_gate_sojourn(uint64_t arrival, uint64_t now)
@@ -124,6 +138,21 @@ uint16_t tg_gate_check_wire(const struct tg_gate_limit *limits, struct tg_gate_s
 			    const struct tg_gate_wire *wire, const struct tg_gate_item *items,
 			    uint16_t n, uint64_t now, uint16_t *pass, uint16_t *late);
 
+/* Earliest and latest arrival of a burst. */
+struct tg_gate_span {
+	uint64_t oldest, newest;
+};
+
+/*
+ * Either gate for n <= TG_BURST_MAX, and nearly free in the usual case: where the oldest packet is in
+ * time by the strictest limit, all of them are. *span is for tg_gate_sent_burst.
+ */
+uint16_t tg_gate_check_burst(const struct tg_gate_limit *limits,
+			     const struct tg_gate_limit *strictest, struct tg_gate_stats *stats,
+			     const struct tg_gate_wire *wire, const struct tg_gate_item *items,
+			     uint16_t n, uint64_t now, uint16_t *pass, uint16_t *late,
+			     struct tg_gate_span *span);
+
 /* The driver accepted items[pass[0..n_sent)] at `now`: they are on their way to the wire. */
 void tg_gate_wire_sent(struct tg_gate_wire *wire, const struct tg_gate_item *items,
 		       const uint16_t *pass, uint16_t n_sent, uint64_t now);
@@ -142,44 +171,10 @@ void tg_gate_sent(const struct tg_gate_limit *limits, struct tg_gate_stats *stat
 		  const struct tg_clock *clock, const struct tg_gate_item *items,
 		  const uint16_t *pass, uint16_t n_sent, uint64_t gate, uint64_t after);
 
-/*
- * Arrival of packets from a receive ring without time stamps: as early as it can have been.
- * A poll that returned less than a full burst left the ring empty: what comes later arrived
- * later. And a ring of N places cannot hold a packet since before the poll that returned packet
- * n - N. So: max(last short poll, the poll that returned packet n - N).
- *
- * A poll's own time stands for the last clock read *before* the driver was called: the read after
- * it may come late (the host stalls), and packets that came in between would look fresh. That
- * earlier read is the previous call's `now`, or a later one told by tg_arrival_before.
- *
- * N = 0: the ring's length is not known, only short polls count. Generated input has no ring: the
- * poll itself.
- */
-#define TG_ARRIVAL_HISTORY 512 /* full polls remembered: rings up to 16384 */
-
-struct tg_arrival {
-	uint64_t before;     /* latest clock read known to precede the next poll */
-	uint64_t last_short; /* the last poll that was not full */
-	uint32_t ring_polls; /* full polls that a full ring takes; 0: not known */
-	uint32_t full;       /* full polls since last_short, counted up to ring_polls */
-	uint32_t next;       /* where the next full poll goes */
-	bool generated;
-	uint64_t poll[TG_ARRIVAL_HISTORY]; /* times of the latest full polls */
-};
-
-/* ring: packets that it can hold, 0 if not known (rings beyond the history count as not known).
- * start: a clock read before the port was started. */
-void tg_arrival_init(struct tg_arrival *a, uint32_t ring, bool generated, uint64_t start);
-
-/* Optional: the clock was read at `now` and this queue has not been polled since. Sharpens the
- * next estimate from two turns of the loop to one. */
-static inline void tg_arrival_before(struct tg_arrival *a, uint64_t now)
-{
-	a->before = now;
-}
-
-/* A poll for TG_BURST_MAX packets returned n of them; `now` was read after it. Returns the arrival
- * of all of them. */
-uint64_t tg_arrival_poll(struct tg_arrival *a, uint16_t n, uint64_t now);
+/* The same after tg_gate_check_burst, which filled *span. */
+void tg_gate_sent_burst(const struct tg_gate_limit *limits, const struct tg_gate_limit *strictest,
+			struct tg_gate_stats *stats, const struct tg_clock *clock,
+			const struct tg_gate_item *items, const uint16_t *pass, uint16_t n_sent,
+			uint64_t gate, uint64_t after, const struct tg_gate_span *span);
 
 #endif

@@ -24,13 +24,14 @@ uint16_t tg_gate_check_wire(const struct tg_gate_limit *limits, struct tg_gate_s
 			    uint16_t n, uint64_t now, uint16_t *pass, uint16_t *late)
 {
 	uint64_t end = wire->free > now ? wire->free : now;
-	uint16_t n_pass = 0, n_late = 0, n_above = 0;
+	uint16_t n_pass = 0, n_late = 0, n_above = 0, n_future = 0;
 
 	for (uint16_t i = 0; i < n; i++) {
 		const struct tg_gate_limit *l = tg_gate_limit_of(limits, &items[i]);
 		uint64_t own = on_the_wire(wire, &items[i]);
 		uint64_t sojourn = tg_gate_sojourn(items[i].arrival, end + own);
 
+		n_future = (uint16_t)(n_future + (items[i].arrival > now));
 		if (sojourn > l->cut) {
 			n_above++;
 			tg_gate_blame(stats, &items[i],
@@ -48,6 +49,8 @@ uint16_t tg_gate_check_wire(const struct tg_gate_limit *limits, struct tg_gate_s
 	tg_gate_count(&stats->checked, n);
 	tg_gate_count(&stats->late, n_above);
 	tg_gate_count(&stats->late_dropped, n_late);
+	if (n_future > 0)
+		tg_gate_count(&stats->future, n_future);
 	return n_pass;
 }
 

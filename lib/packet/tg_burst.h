@@ -56,9 +56,14 @@ enum tg_verdict {
 	X(TTL, "ttl_expired", "TTL or hop limit reached zero")                                 \
 	X(NO_ROUTE, "no_neighbour", "link address of the next hop is not known yet")           \
 	X(TOO_BIG, "too_big", "longer than the outgoing MTU after encapsulation")              \
+	X(ADMISSION_WAIT, "admission_wait", "waited for tokens as long as its service allows") \
+	X(ADMISSION_FULL, "admission_full", "as many packets as may waited for tokens")        \
 	X(LATE, "late", "was in the gateway longer than its service allows")                   \
 	X(TX_FULL, "tx_full", "outgoing port took no more packets")                            \
 	X(HANDOVER, "handover_full", "ring to the owning worker is full")                      \
+	X(AUCTION, "auction",                                                                  \
+	  "SYN-ACK or RST of a server that lost its auction, or SYN sent again during one")    \
+	X(PROBE, "probe_full", "more answers to health checks than control takes")             \
 	X(SHADOW, "shadow", "shadow mode: decided and counted, not sent")
 
 enum tg_reason {

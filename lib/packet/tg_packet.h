@@ -61,6 +61,9 @@ static inline int tg_key_eq(const struct tg_key *a, const struct tg_key *b)
 #define TG_TCP_ACK 0x10
 #define TG_TCP_URG 0x20
 
+#define TG_PKT_RETURN \
+	0x0800 /* from a server to a client: key and dst are the connection's, turned round */
+
 struct tg_pkt {
 	struct tg_key key;
 	struct tg_addr dst; /* destination address: the VIP, if it is for us */

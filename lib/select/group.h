@@ -26,6 +26,7 @@ extern const struct tg_policy_ops tg_policy_weighted_round_robin;
 extern const struct tg_policy_ops tg_policy_least_connections;
 extern const struct tg_policy_ops tg_policy_jsq;
 extern const struct tg_policy_ops tg_policy_two_choices;
+extern const struct tg_policy_ops tg_policy_bid;
 extern const struct tg_policy_ops tg_policy_random;
 extern const struct tg_policy_ops tg_policy_model;
 extern const struct tg_policy_ops tg_policy_queue;

@@ -22,6 +22,7 @@ static const struct tg_policy_ops *const policies[TG_POLICY_COUNT] = {
 	[TG_POLICY_HYBRID_SEED] = &tg_policy_hybrid_seed,
 	[TG_POLICY_COMPLETION] = &tg_policy_completion,
 	[TG_POLICY_LATENCY] = &tg_policy_latency,
+	[TG_POLICY_BID] = &tg_policy_bid,
 };
 
 const struct tg_policy_ops *tg_policy(enum tg_policy p)

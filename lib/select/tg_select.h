@@ -39,6 +39,7 @@ enum tg_policy {
 	TG_POLICY_HYBRID_SEED,
 	TG_POLICY_COMPLETION,
 	TG_POLICY_LATENCY,
+	TG_POLICY_BID, /* an auction for each connection: lib/bid */
 	TG_POLICY_COUNT
 };
 

@@ -31,7 +31,10 @@ DOC = TOP / "doc/configuration.md"
 # Every key of the schema at least once (checked).
 BASE = {
     "version": 1,
-    "flow_table": {"slots_per_worker": 4096, "tcp_idle_s": 100, "udp_idle_s": 20, "closed_s": 2},
+    "flow_table": {"slots_per_worker": 4096, "tcp_idle_s": 100, "udp_idle_s": 20, "closed_s": 2,
+                   "snapshot": "/tmp/flows", "snapshot_s": 3},
+    "workers": {"background_us": 20, "background_share_percent": 30, "late_ms": 500, "idle": "pause",
+                "idle_sleep_max_us": 100},
     "control": {"socket": "/tmp/t.sock", "mode": "0600", "group": "adm"},
     "ports": [
         {"name": "arm", "port": "net_tap0", "role": "both",
@@ -44,11 +47,20 @@ BASE = {
         {"name": "web", "address": "192.0.2.10", "protocol": "tcp", "ports": [80, 443],
          "forward": "l2", "policy": "maglev", "estimator": "ack", "gap_rule": "top-mode",
          "sojourn_max_us": 2000, "gate": "drop", "gate_margin_us": 30, "gate_early": True,
-         "admission_wait_max_us": 5, "decrement_ttl": False, "answer_ping": False,
+         "admission_wait_max_us": 5,
+         "admission": {"pool": "shared", "budget_per_s": 5000, "cost": "exchange", "interval_us": 20000,
+                       "auxiliary_percent": 30, "variant": "work-conserving",
+                       "segments": {"by": "match", "ipv4_prefix": 16, "ipv6_prefix": 56, "slots": 128, "hi_per_s": 500,
+                                    "lo_per_s": 100, "max_per_s": 900, "calm_intervals": 5},
+                       "match": [{"prefix": "198.51.100.0/24", "segment": "batch", "value": "best-effort"}]},
+         "decrement_ttl": False, "answer_ping": False,
+         "bid": {"window_us": 200, "syn_rate": 500, "auctions": 64, "missed": 2, "probe_s": 5},
+         "health": {"type": "http", "interval_ms": 2000, "timeout_ms": 300, "rise": 3, "fall": 4, "port": 8080,
+                    "path": "/alive", "payload": "00ff", "expect": True, "passive": False, "initial": "down"},
          "servers": [
              {"name": "a", "address": "10.0.0.11", "mac": "02:00:00:00:00:0a", "weight": 2,
               "workers": 8, "service_time_us": 500, "tier": "far", "delay_us": 300,
-              "alpha": 2.5, "state": "drain"},
+              "alpha": 2.5, "state": "drain", "hop_offset": 2},
              {"name": "b", "address": "2001:db8::12"},
          ]},
         {"name": "dns", "address": "2001:db8:1::53", "protocol": "udp", "ports": "any",
@@ -73,13 +85,16 @@ MACS = ["02:00:00:00:00:0A", "02:00:00:00:00", "02:00:00:00:00:00:00", "02-00-00
 TEXTS = {
     "socket": ["/a", "/", "a/b", "/" + "a" * 106, "/" + "a" * 107, "/a\nb", "/a b", "/a\x7f"],
     "mode": ["777", "0777", "1777", "077", "77", "8", "0o660", "u=rw", "00660", "0668", " 660"],
+    "path": ["/", "/a b", "a", "/" + "a" * 126, "/" + "a" * 127, "/%7e?x=1"],
+    "payload": ["00", "0", "0x", "aF" * 64, "aF" * 65, "gg"],
     "mac": MACS, "addresses": PREFIXES, "gateways": ADDRESSES, "address": ADDRESSES,
 }
 # What the configuration format reserves, in this version or not.
 CHOICES = ["l2", "ipip", "gue", "maglev", "rendezvous", "round-robin", "weighted-round-robin",
            "least-connections", "jsq", "two-choices", "random", "model", "queue", "hybrid-seed",
            "completion", "latency", "bid", "auto", "gap", "ack", "echo", "off", "mode-sum",
-           "envelope", "top-mode", "drop", "shadow", "client", "server", "both", "up", "drain", "down", "tcp",
+           "envelope", "top-mode", "exchange", "connection", "packet", "byte", "strict", "work-conserving", "prefix",
+           "service", "match", "platinum", "gold", "silver", "bronze", "best-effort", "drop", "shadow", "poll", "pause", "sleep", "client", "server", "both", "up", "drain", "down", "tcp",
            "udp", "any", "icmp", "TCP", "L2", "Latency", "up "]
 NUMBERS = [0, 1, 2, 2.0, 2.5, 2.0000001, 999.5, 1000, 1000.5, 1e18, 9007199254740993]
 
@@ -234,6 +249,16 @@ ONLY_IN_C = [
      web(servers=[{**SERVER, "tier": "near"}])),
     (r'tiers\[1\]\.name: "\w+" is the name of an earlier tier already',
      {**BASE, "tiers": BASE["tiers"] * 2}),
+    (r"admission\.segments\.lo_per_s: \d+ must be below hi_per_s, which is \d+",
+     web(admission={"segments": {"hi_per_s": 10, "lo_per_s": 10}})),
+    (r"admission\.cost: .* needs an estimator that sees exchanges",
+     web(admission={"cost": "exchange"}, estimator="off")),
+    (r"admission\.budget_per_s: must be given for cost \"byte\"", web(admission={"cost": "byte"})),
+    (r"services\[\]\.admission: makes 65 pools of tokens, at most 64",
+     with_services(*({**WEB, "name": f"w{i}", "address": f"192.0.2.{i + 1}", "admission": {}} for i in range(65)))),
+    (r"admission: must be the same as services\[0\]\.admission: they share pool",
+     with_services({**WEB, "admission": {"pool": "x"}},
+                   {**WEB, "name": "w", "address": "192.0.2.11", "admission": {"pool": "x", "interval_us": 5000}})),
     (r"gate_margin_us: \d+ must be below sojourn_max_us, which is \d+",
      web(sojourn_max_us=20, gate_margin_us=20)),
     (r'ports\[1\]: name "arm" is ports\[0\]\'s already', front(name="arm")),
@@ -252,6 +277,12 @@ ONLY_IN_C = [
     (r"(address|\[\d+\]): \S+ is unspecified, multicast or reserved", web(address="224.0.0.1")),
     (r'addresses\[\d+\]: "[^"]*" is no address with prefix length',
      arm(addresses=["2001:db8::1::1/64"])),
+    (r'policy: "bid" is for protocol "tcp" only', with_services({**BASE["services"][1], "policy": "bid"})),
+    (r'policy: "bid" asks 64 servers at most, there are 65',
+     web(policy="bid", servers=[{"name": f"{i}", "address": f"10.0.1.{i + 1}"} for i in range(65)])),
+    (r"health: timeout_ms, \d+, must not be above interval_ms, which is \d+",
+     web(health={"type": "tcp", "interval_ms": 100, "timeout_ms": 101})),
+    (r"health: port is missing", with_services({**BASE["services"][1], "health": {"type": "udp"}})),
     (r'socket: \S+ must be an absolute path', {**BASE, "control": {"socket": "/" + "é" * 60}}),
     (r"is one server too many: 8192 in all services together", with_services(*(
         {"name": f"s{i}", "address": f"192.0.2.{i + 1}", "protocol": "any",

@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 seconds=${1:-60}
-targets=(parse capture config)
+targets=(parse capture config snapshot)
 build=${TIDEGATE_BUILD_ASAN:-build-asan}
 passed=0 failed=0
 

@@ -1,4 +1,4 @@
-"""First inputs for the fuzzers, made here: seeds.py FOLDER writes FOLDER/{parse,capture,config}/."""
+"""First inputs for the fuzzers, made here: seeds.py FOLDER writes FOLDER/{parse,capture,config,snapshot}/."""
 import json
 import os
 import struct
@@ -57,6 +57,14 @@ CONFIG = {
                                "tier": "edge", "state": "drain"}]}]}
 
 
+def snapshot(flows):
+    """Flows of one service and server in two blocks; checksums are left to the fuzzer (the first byte)"""
+    record = bytes(10) + b"\xff\xff" + bytes((198, 51, 100, 7)) + struct.pack("=HHBBHHBBI", 40000, 443, 6, 0, 0, 0, 2, 0, 5)
+    blocks = b"".join(struct.pack("=IIQQ", n - 1, 0, 10 ** 18, 0) + record * n for n in flows)
+    names = b"web".ljust(64, b"\0") + bytes(10) + b"\xff\xff\xc0\0\2\x0a" + bytes(10) + b"\xff\xff\x0a\0\0\x0b" + bytes(4)
+    return b"tg-flows" + struct.pack("=IIQQQIIQQ", 1, 0x01020304, 64 + len(names + blocks), sum(flows), 10 ** 18, 1, 1, 0, 0) + names + blocks
+
+
 def write(folder, name, inputs):
     os.makedirs(os.path.join(folder, name))
     for i, data in enumerate(inputs):
@@ -70,6 +78,7 @@ def main():
     write(folder, "capture", [pcap("<", 0xA1B2C3D4, 1, FRAMES), pcap(">", 0xA1B23C4D, 1, FRAMES),
                               *[pcap("<", 0xA1B2C3D4, link, [bytes(16) + f[14:] for f in FRAMES])
                                 for link in (0, 9, 50, 101, 104, 108, 113, 228, 229, 276)], pcapng("<"), pcapng(">")])
+    write(folder, "snapshot", [bytes((how,)) + snapshot(flows) for how in (0, 1, 3) for flows in ([], [1], [4, 2])])
     write(folder, "config", [json.dumps(CONFIG).encode(), json.dumps(CONFIG, indent=1).encode(), b"{}", b""])
 
 

@@ -87,6 +87,8 @@ struct job *jobs_take(struct jobs *q, uint64_t now)
 	done = pop(q);
 	samples_add(&q->service, now - done->began);
 	samples_add(&q->sojourn, now - done->arrived);
+	if (q->log)
+		fprintf(q->log, "%" PRIu64 " %" PRIu64 "\n", now, now - done->arrived);
 	if (q->waiting) {
 		struct job *next = q->first;
 

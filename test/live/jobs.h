@@ -24,6 +24,7 @@ struct jobs {
 	size_t waiting, open_max;
 	struct samples service; /* from a worker's start to the answer */
 	struct samples sojourn; /* from the request to the answer */
+	FILE *log;              /* a line an answer: its time and its sojourn; NULL: none */
 };
 
 /* Takes a request in; the caller owns the memory of the job and keeps it until jobs_take() hands it back. */

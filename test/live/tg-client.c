@@ -26,8 +26,8 @@ struct slot {
 	int fd;
 	enum state state;
 	uint64_t began, asked, due; /* due: when it gives up waiting, or stops thinking */
-	uint64_t requests;
-	int server; /* index of the first answer's, −1: none yet */
+	uint64_t requests, id;      /* id: which connection it is, from 1 */
+	int server;                 /* index of the first answer's, −1: none yet */
 	size_t sent, len;
 	size_t body_left;
 	bool has_head;
@@ -38,12 +38,15 @@ static struct {
 	struct sockaddr_storage to;
 	socklen_t to_len;
 	int type;
-	uint64_t connections, parallel, requests, timeout_ns, think_ns, duration_ns, upload;
-	FILE *log;
+	uint64_t connections, parallel, requests, timeout_ns, think_ns, every_ns, duration_ns,
+		upload;
+	unsigned int think_share; /* per cent of the answers that are thought about */
+	FILE *log, *exchanges;
 } opt = {.type = SOCK_STREAM,
 	 .connections = 100,
 	 .parallel = 8,
 	 .requests = 1,
+	 .think_share = 100,
 	 .timeout_ns = 3000000000u};
 
 static struct tally tally;
@@ -116,8 +119,8 @@ static void slot_open(struct slot *s, uint64_t now)
 
 	if (tally.connections == opt.connections || tally.failures >= GIVE_UP || now >= end_ns)
 		return;
-	tally.connections++;
 	memset(s, 0, offsetof(struct slot, in));
+	s->id = ++tally.connections;
 	s->server = -1;
 	s->began = now;
 	s->state = CONNECTING;
@@ -133,12 +136,24 @@ static void slot_open(struct slot *s, uint64_t now)
 		die("epoll_ctl");
 }
 
+/* When the client asks again. */
+static uint64_t pause_ends(const struct slot *s, uint64_t now)
+{
+	if (opt.every_ns)
+		return s->asked + opt.every_ns;
+	return random() % 100 < opt.think_share ? now + opt.think_ns : now;
+}
+
 /* One whole answer, whose body begins at `body`. */
 static void slot_answer(struct slot *s, uint64_t now, const char *body, size_t len)
 {
 	int server = tally_answer(&tally, body, len, s->server, now - s->asked);
+	uint64_t due = pause_ends(s, now);
 
 	s->requests++;
+	if (opt.exchanges)
+		fprintf(opt.exchanges, "%" PRIu64 " %" PRIu64 " %" PRIu64 "\n", s->id, s->asked,
+			now);
 	if (server < 0) {
 		slot_close(s, now, "nameless");
 		return;
@@ -146,9 +161,9 @@ static void slot_answer(struct slot *s, uint64_t now, const char *body, size_t l
 	s->server = server;
 	if (s->requests >= opt.requests || now >= end_ns) {
 		slot_close(s, now, NULL);
-	} else if (opt.think_ns) {
+	} else if (due > now) {
 		s->state = THINKING;
-		s->due = now + opt.think_ns;
+		s->due = due;
 	} else {
 		slot_ask(s, now);
 		if (slot_send(s))
@@ -267,7 +282,7 @@ static void run(void)
 	for (uint64_t i = 0; i < opt.parallel; i++)
 		slot_open(&slots[i], now);
 	while (look_round(slots)) {
-		int n = epoll_wait(epoll, ev, 64, opt.think_ns ? 1 : 100);
+		int n = epoll_wait(epoll, ev, 64, opt.think_ns || opt.every_ns ? 1 : 100);
 
 		for (int i = 0; i < n; i++)
 			slot_event(ev[i].data.ptr, ev[i].events);
@@ -311,25 +326,23 @@ static void resolve(const char *host, const char *port)
 static void usage(FILE *out)
 {
 	fputs("tg-client [--udp] [--connections N] [--parallel N] [--requests N (each connection)] [--duration-ms N]\n"
-	      "          [--timeout-ms N] [--think-ms N] [--upload BYTES] [--log FILE] ADDRESS PORT\n"
-	      "The log has a line a connection: its start (ns, CLOCK_MONOTONIC), client port, server, requests, end.\n",
+	      "          [--timeout-ms N] [--think-ms N [--think-share PERCENT] | --every-ms N] [--upload BYTES]\n"
+	      "          [--log FILE] [--exchanges FILE] ADDRESS PORT\n"
+	      "The log has a line a connection: its start (ns, CLOCK_MONOTONIC), client port, server, requests, end.\n"
+	      "Exchanges has a line an answer: number of the connection, when it was asked, when it was complete (ns).\n",
 	      out);
 }
 
 static void arguments(int argc, char **argv)
 {
 	static const struct option options[] = {
-		{"udp", 0, NULL, 'u'},
-		{"connections", 1, NULL, 'c'},
-		{"parallel", 1, NULL, 'p'},
-		{"requests", 1, NULL, 'r'},
-		{"duration-ms", 1, NULL, 'd'},
-		{"timeout-ms", 1, NULL, 't'},
-		{"think-ms", 1, NULL, 'k'},
-		{"upload", 1, NULL, 'b'},
-		{"log", 1, NULL, 'l'},
-		{"help", 0, NULL, 'h'},
-		{0},
+		{"udp", 0, NULL, 'u'},         {"connections", 1, NULL, 'c'},
+		{"parallel", 1, NULL, 'p'},    {"requests", 1, NULL, 'r'},
+		{"duration-ms", 1, NULL, 'd'}, {"timeout-ms", 1, NULL, 't'},
+		{"think-ms", 1, NULL, 'k'},    {"think-share", 1, NULL, 's'},
+		{"every-ms", 1, NULL, 'e'},    {"exchanges", 1, NULL, 'x'},
+		{"upload", 1, NULL, 'b'},      {"log", 1, NULL, 'l'},
+		{"help", 0, NULL, 'h'},        {0},
 	};
 	int o;
 
@@ -349,6 +362,13 @@ static void arguments(int argc, char **argv)
 			opt.timeout_ns = number_argument("--timeout-ms", optarg, 600000) * 1000000u;
 		else if (o == 'k')
 			opt.think_ns = number_argument("--think-ms", optarg, 600000) * 1000000u;
+		else if (o == 's')
+			opt.think_share = (unsigned int)number_argument("--think-share", optarg,
+									100);
+		else if (o == 'e')
+			opt.every_ns = number_argument("--every-ms", optarg, 600000) * 1000000u;
+		else if (o == 'x' && (opt.exchanges = fopen(optarg, "we")))
+			continue;
 		else if (o == 'b')
 			opt.upload = number_argument("--upload", optarg, 1u << 30);
 		else if (o == 'l' && (opt.log = fopen(optarg, "we")))

@@ -165,17 +165,18 @@ static void serve(void)
 static void usage(FILE *out)
 {
 	fputs("tg-server [--name TEXT] [--port N] [--delay TIME] [--delay-file FILE] [--workers N] [--size BYTES]\n"
-	      "TIME: const:US exp:US pareto:US:SHAPE set:US,US,... (microseconds); SIGHUP reads it from FILE again\n",
+	      "          [--log FILE]\n"
+	      "TIME: const:US exp:US pareto:US:SHAPE set:US,US,... (microseconds); SIGHUP reads it from FILE again\n"
+	      "The log has a line an answer: its time (ns, CLOCK_MONOTONIC) and what it took (ns).\n",
 	      out);
 }
 
 static void arguments(int argc, char **argv, uint16_t *port, size_t *size)
 {
 	static const struct option options[] = {
-		{"name", 1, NULL, 'n'},    {"port", 1, NULL, 'p'},
-		{"delay", 1, NULL, 'd'},   {"size", 1, NULL, 's'},
-		{"workers", 1, NULL, 'w'}, {"delay-file", 1, NULL, 'f'},
-		{"help", 0, NULL, 'h'},    {0},
+		{"name", 1, NULL, 'n'}, {"port", 1, NULL, 'p'},    {"delay", 1, NULL, 'd'},
+		{"size", 1, NULL, 's'}, {"workers", 1, NULL, 'w'}, {"delay-file", 1, NULL, 'f'},
+		{"log", 1, NULL, 'l'},  {"help", 0, NULL, 'h'},    {0},
 	};
 	int o;
 
@@ -190,6 +191,8 @@ static void arguments(int argc, char **argv, uint16_t *port, size_t *size)
 			server.jobs.workers = number_argument("--workers", optarg, 1u << 20);
 		} else if (o == 'f') {
 			delay_file = optarg;
+		} else if (o == 'l' && (server.jobs.log = fopen(optarg, "we"))) {
+			continue;
 		} else if (o == 'd' && !delay_parse(&server.jobs.delay, optarg)) {
 			continue;
 		} else {

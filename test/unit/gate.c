@@ -191,7 +191,7 @@ START_TEST(blames_the_longest_wait)
 {
 	struct tg_gate_limit l[2] = {limit(10, 0, TG_GATE_DROP), limit(10, 0, TG_GATE_SHADOW)};
 	static struct tg_gate_stats stats;
-	uint64_t by_service[2] = {0, 0};
+	uint64_t by_service[2 * TG_GATE_PLACES] = {0};
 	struct tg_gate_item items[4] = {
 		{.arrival = 0, .polled = 90000, .service = 0},
 		{.arrival = 0, .polled = 10000, .service = 1},
@@ -206,8 +206,9 @@ START_TEST(blames_the_longest_wait)
 	ck_assert_uint_eq(stats.late_at[TG_GATE_STAGES], 1);
 	ck_assert_uint_eq(stats.late_at[TG_GATE_DRIVER], 1);
 	ck_assert_uint_eq(stats.late_at[TG_GATE_WIRE], 0);
-	ck_assert_uint_eq(by_service[0], 1);
-	ck_assert_uint_eq(by_service[1], 2);
+	ck_assert_uint_eq(by_service[TG_GATE_RING], 1);
+	ck_assert_uint_eq(by_service[TG_GATE_PLACES + TG_GATE_STAGES], 1);
+	ck_assert_uint_eq(by_service[TG_GATE_PLACES + TG_GATE_DRIVER], 1);
 }
 END_TEST
 

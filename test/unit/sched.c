@@ -104,7 +104,7 @@ START_TEST(nothing_to_do)
 }
 END_TEST
 
-START_TEST(oldest_due_first)
+START_TEST(longest_waiting_first)
 {
 	uint64_t clock = 0;
 	struct tg_sched s;
@@ -119,20 +119,23 @@ START_TEST(oldest_due_first)
 	clock = 20;
 	add(&s, &b);
 	clock = 50;
-	tg_sched_turn(&s, 0, clock);
-	/* a keeps its place until its round is over */
-	for (unsigned int i = 0; i < 3; i++) {
-		struct tg_task *t = tg_sched_next(&s, clock);
+	/* a's round is three steps: the others come between them */
+	for (unsigned int i = 0; i < 5; i++) {
+		struct work *const order[] = {&a, &b, &c, &a, &a};
+		struct tg_task *t;
+		bool more;
 
-		ck_assert_ptr_eq(t, &a.task);
+		tg_sched_turn(&s, 0, clock);
+		t = tg_sched_next(&s, clock);
+		ck_assert_ptr_eq(t, &order[i]->task);
 		ck_assert(t->running);
-		tg_sched_done(&s, t, step(&a, clock), clock);
+		more = step(order[i], clock);
+		tg_sched_done(&s, t, more, clock);
+		/* idle: the queues are polled after each step */
+		ck_assert_ptr_null(tg_sched_next(&s, clock));
 	}
 	ck_assert(!a.task.running);
-	ck_assert_ptr_eq(tg_sched_next(&s, clock), &b.task);
-	tg_sched_done(&s, &b.task, false, clock);
-	ck_assert_ptr_eq(tg_sched_next(&s, clock), &c.task);
-	tg_sched_done(&s, &c.task, false, clock);
+	tg_sched_turn(&s, 0, clock);
 	ck_assert_ptr_null(tg_sched_next(&s, clock));
 }
 END_TEST
@@ -259,6 +262,7 @@ START_TEST(lateness)
 	t = tg_sched_next(&s, 150);
 	tg_sched_done(&s, t, true, 180);
 	ck_assert_uint_eq(w.task.late_max, 0); /* the round is not over */
+	tg_sched_turn(&s, 0, 180);
 	t = tg_sched_next(&s, 180);
 	tg_sched_done(&s, t, false, 230);
 	ck_assert_uint_eq(w.task.late_max, 130);
@@ -269,6 +273,80 @@ START_TEST(lateness)
 	tg_sched_done(&s, t, false, 9500);
 	ck_assert_uint_eq(w.task.late_max, 8400);
 	ck_assert_uint_eq(w.task.due, 9500);
+	ck_assert_uint_eq(w.task.step_max, 500);
+}
+END_TEST
+
+START_TEST(backlog)
+{
+	struct tg_task t = {.period = 1000, .size = 66, .due = 5000};
+
+	ck_assert_uint_eq(tg_task_backlog(&t, 4999), 0);
+	ck_assert_uint_eq(tg_task_backlog(&t, 5000), 66);
+	t.left = 16; /* under way */
+	ck_assert_uint_eq(tg_task_backlog(&t, 5999), 16);
+	ck_assert_uint_eq(tg_task_backlog(&t, 6000), 16 + 66);
+	ck_assert_uint_eq(tg_task_backlog(&t, 15000), 16 + 10 * 66);
+	t.size = t.left = 0;
+	ck_assert_uint_eq(tg_task_backlog(&t, 15000), 0);
+}
+END_TEST
+
+/* How long a worker may sleep. */
+START_TEST(idle_time)
+{
+	uint64_t clock = 100;
+	struct tg_sched s;
+	struct work a = work(&clock, 1000, 1, 10), b = work(&clock, 300, 1, 10);
+
+	tg_sched_init(&s, &params);
+	ck_assert_uint_eq(tg_sched_idle(&s, 0), UINT64_MAX);
+	add(&s, &a);
+	ck_assert_uint_eq(tg_sched_idle(&s, 50), 50);
+	ck_assert_uint_eq(tg_sched_idle(&s, 100), 0);
+	turn(&s, 0, &clock);
+	ck_assert_uint_eq(tg_sched_idle(&s, 600), 500);
+	add(&s, &b);
+	turn(&s, 0, &clock);
+	ck_assert_uint_eq(tg_sched_idle(&s, 400), 10);
+	ck_assert_uint_eq(tg_sched_idle(&s, 5000), 0);
+	/* set back: due at once */
+	ck_assert_uint_eq(tg_sched_idle(&s, 5), 0);
+}
+END_TEST
+
+/* A step that takes no time (virtual clocks): all that is due is done in one turn. */
+START_TEST(no_time_no_poll)
+{
+	uint64_t clock = 0;
+	struct tg_sched s;
+	struct work a = work(&clock, 1000, 40, 0), b = work(&clock, 1000, 3, 0);
+
+	tg_sched_init(&s, &params);
+	add(&s, &a);
+	add(&s, &b);
+	turn(&s, 0, &clock);
+	ck_assert_uint_eq(a.task.rounds, 1);
+	ck_assert_uint_eq(b.task.rounds, 1);
+}
+END_TEST
+
+/* Other bounds while it runs: the tasks stay. */
+START_TEST(other_bounds)
+{
+	const struct tg_sched_params wide = {.in_row = IN_ROW, .share_256 = 256};
+	uint64_t clock = 0;
+	struct tg_sched s;
+	struct work w = work(&clock, 1, 1, 1000);
+
+	tg_sched_init(&s, &params);
+	add(&s, &w);
+	ck_assert_uint_eq(turn(&s, 8000, &clock), 2000);
+	tg_sched_set(&s, &wide);
+	ck_assert_uint_eq(turn(&s, 8000, &clock), 8000);
+	ck_assert_uint_eq(w.task.rounds, 10);
+	/* centuries of packets owe in_row, not what is left of them in 64 bits */
+	ck_assert_uint_eq(turn(&s, UINT64_C(1) << 62, &clock), IN_ROW);
 }
 END_TEST
 
@@ -276,9 +354,10 @@ static Suite *suite(void)
 {
 	Suite *s = suite_create("sched");
 
-	UNIT_CASE(s, "order", takes_so_many, nothing_to_do, oldest_due_first, lateness);
+	UNIT_CASE(s, "order", takes_so_many, nothing_to_do, longest_waiting_first, lateness,
+		  backlog, idle_time);
 	UNIT_CASE(s, "budget", share_under_full_load, in_row_bounds_long_turns, no_saving_up,
-		  stall_is_not_paid_back, nobody_starves);
+		  stall_is_not_paid_back, nobody_starves, no_time_no_poll, other_bounds);
 	return s;
 }
 

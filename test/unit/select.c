@@ -16,7 +16,8 @@ START_TEST(policies_by_name)
 					    "queue",
 					    "hybrid-seed",
 					    "completion",
-					    "latency"};
+					    "latency",
+					    "bid"};
 
 	ck_assert_uint_eq(N_OF(names), TG_POLICY_COUNT);
 	for (int i = 0; i < TG_POLICY_COUNT; i++) {

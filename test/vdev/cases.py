@@ -1,9 +1,12 @@
 """Cases of the whole binary on virtual devices. test/vdev/run.sh runs them."""
+import json
 import logging
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import traceback
 
@@ -12,6 +15,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from scapy.all import (ARP, ICMP, IP, TCP, UDP, Dot1Q, Ether, ICMPv6ND_NS, ICMPv6NDOptSrcLLAddr, IPOption,  # noqa: E402
                        IPv6, Raw, fragment, rdpcap, wrpcap)
+import health  # noqa: E402
 from gateway import CLIENT_MAC, PCAP_MAC, TIDEGATE, TIDEGATECTL, VIP, VIP6, Gateway, server, service, two_ports  # noqa: E402
 
 CASES, QUICK = {}, []
@@ -39,22 +43,26 @@ def syn(n, dport=80, dst=VIP, **ip):
     return ether() / IP(src=f"198.51.100.{10 + n % 200}", dst=dst, **ip) / TCP(sport=10000 + n, dport=dport, flags="S")
 
 
-def run(packets, services, ports=None, **more):
+def run(packets, services, ports=None, before_end=None, workers=1, **more):
     """Feeds packets to the front port; what left by front and back, and the report."""
     g = Gateway(services, ports=ports, **more)
     source = f"{g.dir}/in.pcap"
     wrpcap(source, packets)
-    front = f"net_pcap0,rx_pcap={source},tx_pcap={g.front}"
-    back = f"net_pcap1,rx_iface=lo,tx_pcap={g.back}"
+    # a transmit queue each
+    fronts, backs = [g.front] + [f"{g.front}{n}" for n in range(1, workers)], [g.back] + [f"{g.back}{n}" for n in range(1, workers)]
+    front = ",".join(["net_pcap0", f"rx_pcap={source}", *(f"tx_pcap={f}" for f in fronts)])
+    back = ",".join(["net_pcap1", "rx_iface=lo", *(f"tx_pcap={b}" for b in backs)])
     at = g.command.index("--vdev=net_null0")
     g.command[at:at + 2] = [f"--vdev={front}", f"--vdev={back}"]
     with g:
         g.wait_received(len(packets))
         time.sleep(0.1)
         report = g.report()
+        if before_end:
+            before_end(g)
         code = g.stop()
         assert code == 0, f"exit code {code}: {g.output()}"
-        return rdpcap(g.front), rdpcap(g.back), report
+        return [p for f in fronts for p in rdpcap(f)], [p for b in backs for p in rdpcap(b)], report
 
 
 def correct(p):
@@ -108,6 +116,41 @@ def ipip_all_families():
         assert len(bytes(p)) == 14 + length, "padding travelled along"
         assert (p.payload.len if p.type == 0x800 else p.payload.plen + 40) == length
         assert (inner.ttl if isinstance(inner, IP) else inner.hlim) == 63
+
+
+@case(quick=True)
+def servers_bid():
+    """Policy bid: SYNs to all, the smallest bid's SYN-ACK to the client with its TTL restored, losers reset"""
+    g = Gateway([service(policy="bid", bid={"window_us": 100000})])
+    syns, answers = [syn(n) for n in range(4)], []
+    for n, p in enumerate(syns):
+        p[TCP].seq = 777
+        for server_n, ttl in ((11, 140), (12, 130 if n % 2 else 190), (13, 150)):
+            answers.append(Ether(dst=PCAP_MAC[:-1] + "1", src=f"02:00:00:00:00:{server_n:02x}") /
+                           IP(src=VIP, dst=p[IP].src, ttl=ttl) /
+                           TCP(sport=80, dport=p[TCP].sport, flags="SA", seq=server_n, ack=778))
+    names = {"front": syns, "back": answers}
+    vdevs = []
+    for k, (side, out) in enumerate((("front", g.front), ("back", g.back))):
+        wrpcap(f"{g.dir}/{side}-in.pcap", names[side])
+        vdevs.append(f"--vdev=net_pcap{k},rx_pcap={g.dir}/{side}-in.pcap,tx_pcap={out}")
+    at = g.command.index("--vdev=net_null0")
+    g.command[at:at + 2] = vdevs
+    with g:
+        g.wait_received(16)
+        time.sleep(0.3)
+        bids, report = g.ask("bid list")["result"][0], g.report()
+        telemetry = next(iter(g.telemetry("/tidegate/bid,web").values()))
+        assert g.stop() == 0
+        back, front = [p for p in rdpcap(g.back) if TCP in p], [p for p in rdpcap(g.front) if TCP in p]
+    asked, reset = [p for p in back if p[TCP].flags == "S"], [p for p in back if p[TCP].flags == "R"]
+    assert len(asked) == 12 and len(reset) == 8 and all(correct(p) for p in back + front), (len(asked), len(reset))
+    assert all(p[TCP].seq == 778 for p in reset)
+    won = {p[TCP].dport: p[TCP].seq for p in front}
+    assert won == {10000: 11, 10001: 12, 10002: 11, 10003: 12} and {p[IP].ttl for p in front} == {64}, won
+    assert report["drops"] == {"auction": 8}, report["drops"]
+    assert bids["auctions"] == 4 == bids["all_in"] == telemetry["auctions"] and bids["open"] == 0, bids
+    assert [s["won"] for s in bids["servers"]] == [2, 2, 0], bids
 
 
 @case()
@@ -344,6 +387,33 @@ def two_queues_of_generated_input():
         assert stages[(1, "parse")]["calls"] > 10 and stages[(1, "parse")]["packets_per_call"] == 32, stages
         assert all(0 < stages[(1, s)]["cycles_per_packet"] < 100000 for s in ("rx", "parse", "flow", "tx")), stages
         assert next(iter(g.telemetry("/tidegate/stages,1").values()))["parse_calls"] > 10
+        assert g.stop() == 0
+
+
+@case()
+def tasks_alarms_and_sleep():
+    """A worker that stands still is an alarm, told once; an idle one sleeps when told to, by a reload"""
+    with Gateway([service()], front="net_ring0", back="net_ring1") as g:
+        g.document["workers"] = {"idle": "sleep", "late_ms": 300}
+        g.write()
+        assert g.ask("config reload")["ok"]
+        time.sleep(1)
+        lcore = next(iter(g.telemetry("/tidegate/lcore,1").values()))
+        assert lcore["sleeps"] > 100 and lcore["slept_ns"] > 100_000_000, lcore
+        ageing = next(t for t in g.ask("task list")["result"] if t["task"] == "ageing")
+        assert ageing["rounds"] > 100 and ageing["late_ns"] < 1e9, ageing
+        tasks = next(iter(g.telemetry("/tidegate/tasks,1").values()))
+        assert tasks["task_0_name"] == "ageing" and tasks["task_0_rounds"] > 100 and "task_0_backlog" in tasks, tasks
+        g.process.send_signal(signal.SIGSTOP)
+        time.sleep(1)
+        g.process.send_signal(signal.SIGCONT)
+        time.sleep(0.5)
+        alarms = {a["alarm"]: a for a in g.ask("alarm list")["result"]}
+        assert alarms["control_late"]["count"] >= 1 and alarms["control_late"]["worst_ns"] > 8e8, alarms
+        assert not alarms["control_late"]["active"], alarms
+        assert g.output().count("control stood still") == 1, g.output()
+        counts = next(iter(g.telemetry("/tidegate/alarms").values()))
+        assert counts["control_late_count"] >= 1 and counts["control_late_active"] == 0, counts
         assert g.stop() == 0
 
 
@@ -669,6 +739,409 @@ def gue_all_families():
     assert {k[:2] for k in ports} == {(20, 4), (20, 6), (40, 4), (40, 6)}
     assert all(len(s) == 1 for s in ports.values()), "a flow has two source ports"
     assert len({next(iter(s)) for s in ports.values()}) > 112, "source ports repeat"
+
+
+def round_robins():
+    """Services whose servers no hash can guess, and packets that begin and go on with flows of each"""
+    six = [{"name": f"s{n}", "address": f"2001:db8:2::{n}", "mac": f"02:00:00:00:01:{n:02x}"} for n in range(11, 16)]
+    five = [server(f"r{n}", n) for n in range(21, 26)]
+    services = [service(policy="round-robin", servers=five),
+                service(name="dns", protocol="udp", ports=[53], policy="round-robin", servers=five),
+                service(name="web6", address=VIP6, policy="round-robin", servers=six)]
+
+    def packets(flags):
+        for n in range(200):
+            yield ether() / IP(src=f"198.51.100.{n + 10}", dst=VIP) / TCP(sport=20000 + n, dport=80, flags=flags, seq=n)
+            yield ether() / IP(src=f"198.51.100.{n + 10}", dst=VIP) / UDP(sport=20000 + n, dport=53) / Raw(b"question")
+            yield ether() / IPv6(src="2001:db8:1::9", dst=VIP6) / TCP(sport=20000 + n, dport=80, flags=flags, seq=n)
+    # with an answer to it: what has only been seen to begin is forgotten after 5 s
+    return services, list(packets("S")) + list(packets("A")), list(packets("A"))
+
+
+def chosen(out):
+    return {(p.payload.src, p.payload.payload.__class__, p.payload.payload.sport): p.dst for p in out}
+
+
+def run_and_say(packets, services, **more):
+    """As run(), but what the gateway printed"""
+    said = []
+
+    def keep(g):
+        end = time.time() + 10
+        while g.report()["packets"]["forwarded"] < len(packets) and time.time() < end:
+            time.sleep(0.05)  # handed over, and not yet taken
+        said.append(g.output())
+    _, out, report = run(packets, services, before_end=keep, **more)
+    return chosen(out), said[0], report
+
+
+@case()
+def restart_restores_flows():
+    """Flows go on at their servers after a restart, on other workers too; without the file they do not"""
+    services, first, later = round_robins()
+    with tempfile.TemporaryDirectory() as folder:
+        keep = {"snapshot": f"{folder}/flows"}
+        before, said, _ = run_and_say(first, services, flow_table=keep)
+        assert len(before) == 600 and "restored" not in said, said
+        assert os.listdir(folder) == ["flows"] and os.stat(f"{folder}/flows").st_mode & 0o777 == 0o600
+        # twice: what was restored is saved again
+        for more in ({}, {"lcores": "0@0,1@0,2@1", "workers": 2}):
+            after, said, report = run_and_say(later, services, flow_table=keep, **more)
+            assert "600 of 600 flows restored" in said, said
+            assert len(after) == 600, f"{len(after)} of 600 came out: {report['packets']} {report['drops']}"
+            assert after == before, f"{sum(before[k] != after[k] for k in before)} of 600 flows moved"
+        os.remove(f"{folder}/flows")
+        after, _, _ = run_and_say(later, services, flow_table=keep)
+        stayed = sum(before[k] == after[k] for k in before if k[1] is TCP)
+        assert 40 < stayed < 120, f"{stayed} of 400 at their servers by chance, a fifth expected"
+
+
+@case()
+def snapshot_that_does_not_fit():
+    """A snapshot that is damaged, foreign, too old or open to others is ignored with a word; the gateway runs"""
+    services, first, _ = round_robins()
+
+    def damage(at, *data):
+        def change(path):
+            with open(path, "r+b") as f:
+                f.seek(at, os.SEEK_END if at < 0 else os.SEEK_SET)
+                f.write(bytes(data))
+        return change
+
+    def linked(path):
+        os.rename(path, path + "-there")
+        os.symlink(path + "-there", path)
+
+    def folder_instead(path):
+        os.remove(path)
+        os.mkdir(path)
+    others = [service(name="other", policy="round-robin")]
+    fewer = [dict(services[0], servers=services[0]["servers"][:-1] + [dict(services[0]["servers"][-1], state="down")])]
+    tries = [("of version 7", damage(8, 7), services, {}), ("header is wrong", damage(24, 99), services, {}),
+             ("names is wrong", damage(70, 99), services, {}), ("block is wrong", damage(-20, 1, 2, 3), services, {}),
+             ("is cut or has grown", lambda path: os.truncate(path, os.stat(path).st_size - 40), services, {}),
+             ("no snapshot of flows", lambda path: os.truncate(path, 10), services, {}),
+             ("no snapshot of flows", damage(0, 0), services, {}), ("byte order", damage(12, 1, 2, 3, 4), services, {}),
+             ("may be written by others (mode 0620)", lambda path: os.chmod(path, 0o620), services, {}),
+             ("no plain file", folder_instead, services, {}), ("cannot be opened", linked, services, {}),
+             ("is too old", lambda path: time.sleep(1.1), services, {"tcp_idle_s": 1, "udp_idle_s": 1}),
+             ("other services", lambda path: None, others, {}),
+             ("160 of 600 flows restored", lambda path: None, fewer, {}),
+             ("400 of 600 flows restored", lambda path: time.sleep(1.1), services, {"udp_idle_s": 1})]
+    with tempfile.TemporaryDirectory() as folder:
+        good = f"{folder}/good"
+        run_and_say(first, services, flow_table={"snapshot": good})
+        for i, (word, change, configured, idle) in enumerate(tries):
+            path = f"{folder}/{i}"
+            shutil.copy(good, path)
+            change(path)
+            with Gateway(configured, flow_table={"snapshot": path, "snapshot_s": 0, **idle}) as g:
+                assert g.ask("service list")["ok"]
+                said = g.output()
+                assert word in said and ("ignored" in said) != ("restored" in said), f"{word}: {said}"
+
+
+@case()
+def killed_gateway_has_its_last_snapshot():
+    """After kill -9 the flows of the file that was written while it ran are there; a torn one beside it is no matter"""
+    services, first, later = round_robins()
+    with tempfile.TemporaryDirectory() as folder:
+        keep = {"snapshot": f"{folder}/flows", "snapshot_s": 1}
+        g = Gateway(services, flow_table=keep)
+        source = f"{g.dir}/in.pcap"
+        wrpcap(source, first)
+        at = g.command.index("--vdev=net_null0")
+        g.command[at:at + 2] = [f"--vdev=net_pcap0,rx_pcap={source},tx_pcap={g.front}",
+                                f"--vdev=net_pcap1,rx_iface=lo,tx_pcap={g.back}"]
+        with g:
+            g.wait_received(len(first))
+            end, seen = time.time() + 20, 0
+            while seen < 600 and time.time() < end:
+                time.sleep(0.1)
+                flows = g.telemetry("/tidegate/flows")["/tidegate/flows"]
+                seen = flows["snapshot_flows"]
+            assert seen == 600 and flows["snapshot_failures"] == 0 and flows["snapshot_age_ms"] < 5000, flows
+            g.process.kill()
+            g.process.wait()
+        with open(f"{folder}/flows.new", "wb") as f:
+            f.write(b"half of it")
+        after, said, report = run_and_say(later, services, flow_table=keep)
+        assert "600 of 600 flows restored" in said, said
+        again, said, _ = run_and_say(later, services, flow_table=keep)
+        assert "600 of 600" in said and after == again and report["packets"]["forwarded"] == 600
+        assert os.listdir(folder) == ["flows"]
+
+
+@case()
+def snapshot_that_cannot_be_written():
+    """A missing folder is told at once and by --check; the gateway runs on. The period reloads, the path does not"""
+    with tempfile.TemporaryDirectory() as folder:
+        with Gateway([service()], flow_table={"snapshot": f"{folder}/none/flows", "snapshot_s": 1}) as g:
+            end = time.time() + 20
+            while g.telemetry("/tidegate/flows")["/tidegate/flows"]["snapshot_failures"] == 0 and time.time() < end:
+                time.sleep(0.1)
+            assert g.output().count("cannot be written: No such file or directory") == 2, g.output()
+            check = subprocess.run([*g.command, "--check"], capture_output=True, text=True)
+            assert check.returncode == 1 and "flow_table.snapshot" in check.stdout, check.stdout
+            g.document["flow_table"]["snapshot_s"] = 0
+            g.write()
+            assert g.ask("config reload")["ok"]
+            g.document["flow_table"]["snapshot"] = f"{folder}/flows"
+            g.write()
+            reply = g.ask("config reload")
+            assert not reply["ok"] and "flow_table.snapshot" in str(reply), reply
+            assert g.stop() == 0
+            assert os.listdir(folder) == []
+
+
+def datagrams(net, n, flows, first=0):
+    """n of them over so many flows of one network, numbered within each."""
+    return [ether() / IP(src=f"{net}.{1 + i % flows}", dst=VIP) / UDP(sport=5000, dport=53) / Raw(b"%06d" % (first + i))
+            for i in range(n)]
+
+
+def admitted(**more):
+    return service(protocol="udp", ports=[53], admission_wait_max_us=1000000, admission={
+        "budget_per_s": 1000, "cost": "packet", "segments": {"hi_per_s": 500}, **more})
+
+
+@case(quick=True)
+def bursts_wait_and_the_calm_go_on():
+    burst, calm = datagrams("198.51.100", 3000, 20), datagrams("203.0.113", 3, 3)
+    seen = {}
+
+    def keep(g):
+        end = time.time() + 5
+        while sum(g.telemetry("/tidegate/admit,web")["/tidegate/admit"][f"{c}_waiting"] for c in ("calm", "burst")):
+            assert time.time() < end, "packets wait for ever"
+            time.sleep(0.02)
+        seen["admit"] = g.telemetry("/tidegate/admit,web")["/tidegate/admit"]
+        seen["pools"] = g.telemetry("/tidegate/admit")["/tidegate/admit"]
+        seen["top"] = g.ask("segment top", "web")["result"]
+        seen["list"] = g.ask("admission list")["result"]
+        seen["none"] = g.ask("segment top", "nothing")
+        seen["report"] = g.report()
+
+    _, out, _ = run(burst + calm, [admitted()], before_end=keep)
+    drops, admit = seen["report"]["drops"], seen["admit"]
+    lost = drops.get("admission_wait", 0) + drops.get("admission_full", 0)
+    assert drops.get("admission_wait", 0) > 0 and drops.get("admission_full", 0) > 0, drops
+    assert len(out) == 3003 - lost, (len(out), drops)
+    assert sum(admit[f"{c}_{k}_packets"] for c in ("calm", "burst") for k in ("expired", "full")) == lost, admit
+    assert admit["burst_held_packets"] == admit["burst_released_packets"] + admit["burst_expired_packets"]
+    assert admit["burst_released_packets"] > 100, admit
+    assert admit["calm_expired_packets"] == admit["calm_full_packets"] == 0, admit
+    by_flow = {}
+    for p in out:
+        by_flow.setdefault(p[IP].src, []).append(bytes(p[UDP].payload)[:6])
+    assert all(numbers == sorted(numbers) for numbers in by_flow.values()), "order within a flow"
+    assert sum(len(v) for k, v in by_flow.items() if k.startswith("203.")) == 3, "a calm segment lost packets"
+    top = seen["top"][0]
+    assert top["segment"] == "198.51.100.0/24" and top["asked"] == 3000 and admit["bursts"] >= 1, (top, admit)
+    assert seen["list"][0]["pool"] == "web" and seen["pools"]["pool_0_name"] == "web"
+    assert not seen["none"]["ok"] and "no pool" in json.dumps(seen["none"]), seen["none"]
+
+
+@case()
+def the_gate_bounds_the_wait_for_tokens():
+    """A limit below the longest wait: nothing leaves later, and the wait ends as a drop of its own name."""
+    seen = {}
+
+    def keep(g):
+        time.sleep(0.4)
+        seen["report"] = g.report()
+
+    slow = {**admitted(), "sojourn_max_us": 200000, "gate": "drop"}
+    _, out, _ = run(datagrams("198.51.100", 600, 20), [slow], before_end=keep)
+    gate, drops = seen["report"]["gate"], seen["report"]["drops"]
+    assert gate["max_sojourn_ns"] <= 200000000, gate
+    assert drops.get("admission_wait", 0) > 0 and len(out) + sum(drops.values()) == 600, (len(out), drops)
+
+
+@case()
+def admission_and_reloads():
+    g = Gateway([service()], front="net_null0", back="net_null1")
+    with g:
+        g.document["services"] = [service(admission={"budget_per_s": 100})]
+        g.write()
+        reply = g.ask("config reload")
+        assert not reply["ok"] and "needs a restart" in json.dumps(reply), reply
+    g = Gateway([admitted()], front="net_null0", back="net_null1")
+    with g:
+        for change in ({"budget_per_s": 7000}, {"interval_us": 20000}, {"pool": "shared"}):
+            g.document["services"] = [admitted(**change)]
+            g.write()
+            assert g.ask("config reload")["ok"], change
+        rows = g.ask("admission list")["result"]
+        assert [r["pool"] for r in rows] == ["shared"], rows
+        del g.document["services"][0]["admission"]
+        g.write()
+        assert g.ask("config reload")["ok"]
+        assert g.ask("admission list")["result"] == []
+
+
+HEALTH = {"interval_ms": 400, "timeout_ms": 400, "rise": 2, "fall": 3}
+
+
+def checked_servers(g, service_name):
+    return {r["name"]: r for r in g.ask("server list", service_name)["result"]}
+
+
+def until(what, condition, seconds=15):
+    end = time.time() + seconds
+    while not condition():
+        assert time.time() < end, what
+        time.sleep(0.02)
+
+
+def passed(row):
+    """Checked some times, though the first ones may have come before there was anybody to answer; the last one passed."""
+    return row["health_checks"] > 3 and row["health"] == "up" and row["health_reason"] == "none"
+
+
+def taps():
+    if not os.path.exists("/dev/net/tun"):
+        raise Skip("/dev/net/tun is missing")
+    return f"tgf{os.getpid() % 10000}", f"tgb{os.getpid() % 10000}"
+
+
+def with_checked_servers(services, then):
+    a, b = taps()
+    with Gateway(services, front=f"net_tap0,iface={a}", back=f"net_tap1,iface={b}") as g:
+        mac = next(p["mac"] for p in g.ask("port list")["result"] if p["name"] == "back")
+        for i in (a, b):
+            subprocess.run(["ip", "link", "set", i, "up"], check=True)
+        servers = health.Servers(b, mac)
+        try:
+            then(g, servers, mac)
+        finally:
+            servers.close()
+        assert g.stop() == 0, g.output()
+
+
+@case(root=True)
+def health_checks():
+    """A server that falls silent is out after `fall` checks and back after `rise`; all failing: none is out"""
+    def judge(g, servers, mac):
+        def row(name):
+            return checked_servers(g, "web")[name]
+        until("passed", lambda: all(passed(r) for r in checked_servers(g, "web").values()))
+        macs = {n: f"02:00:00:00:00:{m:02x}" for n, m in (("a", 11), ("b", 12), ("c", 13))}
+        failures = row("a")["health_failures"]
+        servers.mode[macs["a"]] = "silent"
+        until("a down", lambda: row("a")["health_left_out"])
+        a = row("a")
+        assert a["health"] == "down" and a["state"] == "up" and a["health_reason"] == "silent", a
+        # told when it fell: not before the third, and nothing came between
+        assert a["health_failures"] - failures >= 3 and a["health_changes"] == 1, a
+        assert g.ask("service list")["result"][0]["taking_new_flows"] == 2
+        for word in ("drain", "enable"):  # an operator's word does not bring it back
+            assert g.ask(f"server {word}", "web", "a")["ok"]
+        assert row("a")["health_left_out"] and g.ask("service list")["result"][0]["taking_new_flows"] == 2
+        servers.mode[macs["a"]] = "answer"
+        until("a up", lambda: not row("a")["health_left_out"])
+        assert row("a")["health_changes"] == 2 and g.ask("service list")["result"][0]["taking_new_flows"] == 3
+        servers.mode.update({m: "refuse" for m in macs.values()})
+        until("all down", lambda: all(r["health"] == "down" for r in checked_servers(g, "web").values()))
+        until("open", lambda: g.ask("service list")["result"][0]["taking_new_flows"] == 3)
+        assert {r["health_reason"] for r in checked_servers(g, "web").values()} == {"refused"}
+        told = g.telemetry("/tidegate/services")["/tidegate/services"]
+        assert told["service_0_health_open"] == 1 and told["service_0_health_opened"] == 1, told
+        servers.mode[macs["b"]] = "answer"
+        until("b alone", lambda: g.ask("service list")["result"][0]["taking_new_flows"] == 1)
+        told = g.telemetry("/tidegate/servers,web")["/tidegate/servers"]
+        up = {told[f"server_{i}_name"]: told[f"server_{i}_health_up"] for i in range(3)}
+        assert up == {"a": 0, "b": 1, "c": 0}, told
+        g.document["services"][0]["health"]["type"] = "off"  # nobody is left out any more
+        g.write()
+        assert g.ask("config reload")["ok"]
+        until("unchecked", lambda: g.ask("service list")["result"][0]["taking_new_flows"] == 3)
+        assert row("a")["health"] == "off"
+        lines = [line for line in g.output().splitlines() if "health:" in line]
+        assert len(lines) == 7, lines  # a down, a up, three down, open, b up
+    with_checked_servers([service(health={"type": "tcp", **HEALTH})], judge)
+
+
+@case(root=True)
+def health_probe_frames():
+    """Probes are byte for byte a client's packets, the way that traffic goes: l2, ipip and gue, tcp, http and udp, IPv6"""
+    def one(n, **more):
+        return {"servers": [server("s", n)], **more}
+    http = {"type": "http", "path": "/alive?x=1", "port": 8080, **HEALTH}
+    datagram = {"type": "udp", "payload": "00ff41", "expect": True, **HEALTH}
+    v6 = [{"name": "s", "address": "2001:db8:2::14", "mac": "02:00:00:00:00:0e"}]
+    services = [service(name="l2", health={"type": "tcp", **HEALTH}, **one(11)),
+                service(name="ipip", address="192.0.2.11", forward="ipip", health=http, **one(12)),
+                service(name="gue", address="192.0.2.12", protocol="udp", ports=[53], forward="gue", health=datagram, **one(13)),
+                service(name="six", address=VIP6, health={"type": "tcp", **HEALTH}, servers=v6)]
+    def judge(g, servers, mac):
+        names = ("l2", "ipip", "gue", "six")
+        def rows():
+            return {n: checked_servers(g, n)["s"] for n in names}
+        until("passed", lambda: all(passed(r) for r in rows().values()))
+        of = {n: f"02:00:00:00:00:{n:02x}" for n in (11, 12, 13, 14)}
+        health.check_tcp(servers.of(of[11]), of[11], mac, VIP, "10.0.0.11", "l2", health.OWN)
+        health.check_http(servers.of(of[12]), of[12], mac, "192.0.2.11", "10.0.0.12", "ipip", "/alive?x=1", 8080)
+        health.check_udp(servers.of(of[13]), of[13], mac, "192.0.2.12", "10.0.0.13", "gue", bytes.fromhex("00ff41"))
+        health.check_tcp(servers.of(of[14]), of[14], mac, VIP6, None, "l2", health.OWN6)
+        servers.mode.update({of[12]: "error", of[13]: "unreachable"})
+        until("down", lambda: rows()["ipip"]["health"] == rows()["gue"]["health"] == "down")
+        assert rows()["ipip"]["health_reason"] == "http_status" and rows()["gue"]["health_reason"] == "unreachable", rows()
+        assert rows()["l2"]["health"] == rows()["six"]["health"] == "up"
+    with_checked_servers(services, judge)
+
+
+def send_front(g, packets):
+    from scapy.all import sendp
+    mac = next(p["mac"] for p in g.ask("port list")["result"] if p["name"] == "front")
+    sendp([Ether(dst=mac, src=CLIENT_MAC) / p[IP] for p in packets], iface=f"tgf{os.getpid() % 10000}", verbose=False)
+
+
+def flows_by_server(servers, since):
+    """Client port -> link address, of what clients sent."""
+    return {f[TCP].sport: f.dst for at, f in list(servers.probes) if at >= since and TCP in f and f[IP].src.startswith("198.")}
+
+
+@case(root=True)
+def health_slow_start():
+    """A server that comes back by its checks begins with a small share"""
+    def judge(g, servers, mac):
+        a = "02:00:00:00:00:0b"
+        def row():
+            return checked_servers(g, "web")["a"]
+        servers.mode[a] = "refuse"
+        until("a down", lambda: row()["health_left_out"])
+        begin = time.time()
+        send_front(g, [syn(n) for n in range(200)])
+        until("200 flows", lambda: len(flows_by_server(servers, begin)) == 200)
+        assert a not in flows_by_server(servers, begin).values(), "a flow went to a server that is down"
+        servers.mode[a] = "answer"
+        until("a up", lambda: not row()["health_left_out"])
+        begin = time.time()
+        send_front(g, [syn(n) for n in range(1000, 1300)])
+        until("300 flows", lambda: len(flows_by_server(servers, begin)) == 300)
+        # it would have a third of them; the ramp takes 30 s
+        share = list(flows_by_server(servers, begin).values()).count(a)
+        assert share <= 75, f"{share} of 300 flows at once"
+    with_checked_servers([service(policy="two-choices", health={"type": "tcp", **HEALTH})], judge)
+
+
+@case(root=True)
+def health_suspect():
+    """SYNs to one server come again: it is suspect, and checked long before its time; the others are not"""
+    def judge(g, servers, mac):
+        def rows():
+            return checked_servers(g, "web")
+        until("first checks", lambda: all(r["health_checks"] == 1 for r in rows().values()))
+        begin, packets = time.time(), {10000 + n: syn(n) for n in range(150)}
+        send_front(g, packets.values())
+        until("150 flows", lambda: len(flows_by_server(servers, begin)) == 150)
+        again = [packets[port] for port, where in flows_by_server(servers, begin).items() if where == "02:00:00:00:00:0b"]
+        assert len(again) > 20, len(again)
+        send_front(g, again)
+        until("a checked", lambda: rows()["a"]["health_checks"] == 2)
+        assert [rows()[n]["health_checks"] for n in "bc"] == [1, 1] and rows()["a"]["health"] == "up", rows()
+    with_checked_servers([service(health={"type": "tcp", **HEALTH, "interval_ms": 30000})], judge)
 
 
 def out_of_time(*unused):

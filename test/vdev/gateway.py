@@ -36,14 +36,14 @@ class Gateway:
     """One run in a folder of its own. Use as a context: it is ended whatever happens."""
 
     def __init__(self, services, front=None, back=None, args=(), ours=(), ports=None, lcores="1",
-                 huge=("--no-huge", "-m", "192"), netns=None, slots=16384):
+                 huge=("--no-huge", "-m", "192"), netns=None, slots=16384, flow_table=None):
         self.dir = tempfile.mkdtemp(prefix="tidegate-vdev-")
         self.socket = f"{self.dir}/control.sock"
         self.config = f"{self.dir}/config.json"
         self.prefix = f"tgv{os.getpid()}-{os.path.basename(self.dir)[-6:]}"
         self.front, self.back = f"{self.dir}/front.pcap", f"{self.dir}/back.pcap"
         self.document = {
-            "version": 1, "flow_table": {"slots_per_worker": slots},
+            "version": 1, "flow_table": {"slots_per_worker": slots, **(flow_table or {})},
             "control": {"socket": self.socket},
             "ports": ports if ports is not None else two_ports(),
             "services": services}
@@ -54,6 +54,7 @@ class Gateway:
                          *huge, f"--file-prefix={self.prefix}", *[f"--vdev={v}" for v in vdevs if v], *args,
                          "--", "--config", self.config, *ours])
         self.process = None
+        self.patience = 20
 
     def write(self):
         with open(self.config, "w") as f:
@@ -63,14 +64,14 @@ class Gateway:
         self.out = open(f"{self.dir}/out", "w+")
         self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=self.out,
                                         stderr=subprocess.STDOUT)
-        end = time.time() + 20
+        end = time.time() + self.patience
         while time.time() < end:
             if self.process.poll() is not None:
                 raise AssertionError(f"ended with {self.process.returncode}: {self.output()}")
             if os.path.exists(self.socket):
                 return self
             time.sleep(0.02)
-        raise AssertionError(f"no control socket after 20 s: {self.output()}")
+        raise AssertionError(f"no control socket after {self.patience} s: {self.output()}")
 
     def output(self):
         with open(f"{self.dir}/out") as f:

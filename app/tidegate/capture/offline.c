@@ -13,6 +13,7 @@
 #include "discover.h"
 #include "eal.h"
 #include "feed.h"
+#include "replay.h"
 #include "report.h"
 #include "warnings.h"
 
@@ -31,6 +32,8 @@ struct offline {
 	struct tg_snapshot *snapshot;
 	uint32_t *costs; /* nothing is known of other gateways or of costs */
 	struct tg_feed feed;
+	struct tg_replay replay;
+	bool replays; /* there is a link to replay by */
 	bool eal;
 	char text[2 * TG_CAPTURE_TEXT];
 };
@@ -177,7 +180,8 @@ static int feed_all(struct offline *o)
 	info = tg_capture_info(o->cap);
 	while (!quit(o) && tg_capture_next(o->cap, &frame) == 1) {
 		tg_progress_step(&o->progress, info->bytes_read, info->size);
-		if (o->options->replay > 0 && info->frames > 1 && frame.time_ns > o->feed.first_ns)
+		if (o->options->replay > 0 && !o->replays && info->frames > 1 &&
+		    frame.time_ns > o->feed.first_ns)
 			pace(o, start, frame.time_ns - o->feed.first_ns);
 		rc = tg_feed_frame(&o->feed, &frame);
 		if (rc != 0) {
@@ -233,6 +237,7 @@ static int print_report(struct offline *o)
 		.results = o->feed.results,
 		.found = found ? o->discovery.found : NULL,
 		.warnings = warnings.list,
+		.replay = o->replays ? &o->replay : NULL,
 	};
 	struct tg_report report = {&totals, &capture};
 	int rc = tg_totals_collect(o->snapshot, &o->feed.worker, 1, &totals);
@@ -253,14 +258,30 @@ static int print_report(struct offline *o)
 	return rc;
 }
 
+static int replay(struct offline *o)
+{
+	const struct tg_offline_options *p = o->options;
+	int rc = tg_replay_run(p->capture, p->config_path, p->replay, o->feed.true_servers, p->quit,
+			       &o->replay, o->text, sizeof(o->text));
+
+	o->replay.rate_mbps = tg_replay_rate(o->snapshot->config);
+	if (rc == 0 && p->picture != NULL)
+		rc = tg_replay_picture(&o->replay, p->picture, o->text, sizeof(o->text));
+	return rc;
+}
+
 static int run(struct offline *o)
 {
 	int rc = o->config == NULL ? find_services(o) : 0;
 
 	if (rc != 0)
 		return rc;
-	rc = tg_eal_start_private(o->options->program, memory_mb(o->config), o->text,
-				  sizeof(o->text));
+	o->replays = o->options->replay > 0 && o->options->config_path != NULL &&
+		     tg_replay_rate(o->config) > 0;
+	rc = tg_eal_start_private(o->options->program,
+				  memory_mb(o->config) +
+					  (o->replays ? tg_replay_memory_mb(o->config) : 0),
+				  o->text, sizeof(o->text));
 	if (rc != 0)
 		return rc;
 	o->eal = true;
@@ -269,6 +290,8 @@ static int run(struct offline *o)
 		rc = feed_all(o);
 	if (rc == 0 && o->feed.worker->stats.received == 0)
 		rc = nothing(o);
+	if (rc == 0 && o->replays)
+		rc = replay(o);
 	return rc == 0 ? print_report(o) : rc;
 }
 

@@ -22,10 +22,13 @@
 struct tg_config;
 
 struct tg_offline_options {
-	const char *program;       /**< argv[0] */
-	const char *capture;       /**< path */
-	const char *report;        /**< path of the JSON report; NULL: none */
-	double replay;             /**< capture seconds a second; 0: as fast as possible */
+	const char *program;     /**< argv[0] */
+	const char *capture;     /**< path */
+	const char *report;      /**< path of the JSON report; NULL: none */
+	const char *picture;     /**< path of the SVG of a replay; NULL: none */
+	const char *config_path; /**< of `config`, for a replay; NULL without one */
+	double replay; /**< speed of a replay (replay.h), or, where the configuration knows no link
+			*   rate: capture seconds a second; 0: neither */
 	struct tg_config *config;  /**< owned from here on; NULL: find the services */
 	const volatile bool *quit; /**< true ends the reading; what was read is reported */
 };

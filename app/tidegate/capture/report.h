@@ -21,6 +21,7 @@
 #include "conversation.h"
 #include "flow_results.h"
 #include "link.h"
+#include "replay.h"
 #include "totals.h"
 
 /** What only a report on a capture has. */
@@ -33,6 +34,7 @@ struct tg_report_capture {
 	const enum tg_found *found; /**< by index of service; NULL with a configuration */
 	const char *const *warnings;
 	unsigned int n_warnings;
+	const struct tg_replay *replay; /**< NULL: there was none */
 };
 
 struct tg_report {

@@ -174,6 +174,15 @@ static void add_flows(const struct tg_report *r, json_t **by_id, bool *fits)
 	}
 }
 
+static json_t *late_at(const uint64_t *by_place, bool *fits)
+{
+	json_t *o = json_object();
+
+	for (unsigned int i = 0; i < TG_GATE_PLACES; i++)
+		set(o, tg_gate_place_name(i), number(by_place[i]), fits);
+	return o;
+}
+
 static json_t *services(const struct tg_report *r, bool *fits)
 {
 	const struct tg_snapshot *s = r->totals->snapshot;
@@ -188,6 +197,7 @@ static json_t *services(const struct tg_report *r, bool *fits)
 		if (s->service[i] == NULL)
 			continue;
 		by_id[i] = service(s->service[i], fits);
+		set(by_id[i], "late_at", late_at(&r->totals->late[i * TG_GATE_PLACES], fits), fits);
 		if (r->capture != NULL)
 			set(by_id[i], "flows", json_array(), fits);
 		if (r->capture != NULL && r->capture->found != NULL)
@@ -228,20 +238,44 @@ static json_t *drops(const struct tg_totals *t, bool *fits)
 	return o;
 }
 
+/* {"mean", "p50" ... "p99_999", "max"} of packets */
+static json_t *tail(const struct tg_hist *h, bool *fits)
+{
+	json_t *o = times(h, true, fits);
+
+	set(o, "p99_9", percentile(h, 99.9), fits);
+	set(o, "p99_99", percentile(h, 99.99), fits);
+	set(o, "p99_999", percentile(h, 99.999), fits);
+	set(o, "max", time_or_null(h, h->max_ns), fits);
+	return o;
+}
+
+/* How old a repeated request's first copy is. */
+static json_t *first_copy(const struct tg_hist *h, bool *fits)
+{
+	json_t *o = json_object();
+
+	set(o, "packets", number(h->count), fits);
+	set(o, "age_ns", tail(h, fits), fits);
+	return o;
+}
+
 static json_t *gate(const struct tg_gate_stats *g, bool *fits)
 {
-	static const char *const place[TG_GATE_PLACES] = {"ring", "stages", "driver", "wire"};
-	json_t *o = json_object(), *at = json_object();
+	json_t *o = json_object();
 
 	set(o, "checked", number(g->checked), fits);
 	set(o, "late", number(g->late), fits);
 	set(o, "late_uncertain", number(g->late_uncertain), fits);
 	set(o, "late_dropped", number(g->late_dropped), fits);
 	set(o, "late_early", number(g->late_early), fits);
-	for (unsigned int i = 0; i < TG_GATE_PLACES; i++)
-		set(at, place[i], number(g->late_at[i]), fits);
-	set(o, "late_at", at, fits);
+	set(o, "late_at", late_at(g->late_at, fits), fits);
+	set(o, "future_arrivals", number(g->future), fits);
 	set(o, "max_sojourn_ns", number(g->max_sojourn_ns), fits);
+	set(o, "sojourn_ns", tail(&g->sojourn, fits), fits);
+	set(o, "handing_ns", tail(&g->handing, fits), fits);
+	set(o, "first_copy_forwarded", first_copy(&g->again, fits), fits);
+	set(o, "first_copy_dropped", first_copy(&g->after_drop, fits), fits);
 	return o;
 }
 
@@ -272,6 +306,8 @@ static json_t *capture(const struct tg_report_capture *c, bool *fits)
 	for (unsigned int i = 0; i < c->n_warnings; i++)
 		*fits &= json_array_append_new(warnings, any_text(c->warnings[i])) == 0;
 	set(o, "warnings", warnings, fits);
+	if (c->replay != NULL)
+		set(o, "replay", tg_replay_json(c->replay), fits);
 	return o;
 }
 

@@ -150,6 +150,27 @@ static void picks(const struct tg_report_capture *c, FILE *to)
 			picked, n);
 }
 
+/* What a gateway that only watched would have changed. */
+static void would_change(const struct tg_totals *all, FILE *to)
+{
+	const struct tg_gate_stats *g = &all->all.gate;
+	char p50[TG_DURATION], p99[TG_DURATION], max[TG_DURATION];
+
+	if (all->all.dropped[TG_DROP_SHADOW] == 0)
+		return;
+	fprintf(to,
+		"\nshadow: nothing was sent. Of %" PRIu64 " packets %" PRIu64
+		" would have been late "
+		"(%" PRIu64 " dropped for it), %" PRIu64 " in time\n"
+		"  time in here: p50 %s, p99 %s, longest of those in time %s; late by where it went: ring %" PRIu64
+		", stages %" PRIu64 "\n",
+		g->checked, g->late, g->late_dropped, g->checked - g->late,
+		tg_table_duration(tg_hist_percentile_ns(&g->sojourn, 50), p50),
+		tg_table_duration(tg_hist_percentile_ns(&g->sojourn, 99), p99),
+		tg_table_duration(g->max_sojourn_ns, max), g->late_at[TG_GATE_RING],
+		g->late_at[TG_GATE_STAGES]);
+}
+
 void tg_report_text(const struct tg_report *r, FILE *to)
 {
 	if (r->capture != NULL)
@@ -158,4 +179,7 @@ void tg_report_text(const struct tg_report *r, FILE *to)
 	if (r->capture != NULL)
 		picks(r->capture, to);
 	packets(r, to);
+	would_change(r->totals, to);
+	if (r->capture != NULL && r->capture->replay != NULL)
+		tg_replay_text(r->capture->replay, to);
 }

@@ -10,6 +10,8 @@
 #include <rte_random.h>
 #include <stdio.h>
 
+#include "stamp.h"
+
 /*
  * Where packets may wait before rx: the arrival rule of the time gate depends on it. NICs keep them in
  * the descriptor ring. These devices have a queue behind it (a socket, a kernel ring, another
@@ -230,8 +232,8 @@ static int start(struct tg_port *p, bool promiscuous, const char *args, char *er
 }
 
 int tg_port_start(struct tg_port *p, const struct tg_config_port *config, unsigned int n_workers,
-		  bool promiscuous, struct rte_mempool *const *pools, unsigned int n_pools,
-		  char *err, size_t err_len)
+		  const struct tg_clock *clock, bool promiscuous, struct rte_mempool *const *pools,
+		  unsigned int n_pools, char *err, size_t err_len)
 {
 	struct rte_eth_conf conf = {0};
 	struct rte_eth_dev_info info;
@@ -264,6 +266,7 @@ int tg_port_start(struct tg_port *p, const struct tg_config_port *config, unsign
 	choose_rss(p, &info, &conf);
 	if (info.tx_offload_capa & RTE_ETH_TX_OFFLOAD_MULTI_SEGS)
 		conf.txmode.offloads |= RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
+	conf.rxmode.offloads |= tg_stamp_offload(&info);
 	r = rte_eth_dev_configure(p->ethdev, p->rx_queues, p->tx_queues, &conf);
 	if (r != 0) {
 		snprintf(err, err_len,
@@ -276,6 +279,8 @@ int tg_port_start(struct tg_port *p, const struct tg_config_port *config, unsign
 		r = set_up_queues(p, config, n_workers, pools, n_pools, err, err_len);
 	if (r == 0)
 		r = start(p, promiscuous, device_args(info.device), err, err_len);
+	if (r == 0)
+		tg_stamp_start(p, clock, conf.rxmode.offloads);
 	if (r != 0)
 		rte_eth_dev_close(p->ethdev);
 	return r;

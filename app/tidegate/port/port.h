@@ -12,11 +12,19 @@
 #include <stdint.h>
 
 #include "tg_config.h"
+#include "tg_device_clock.h"
 
 struct rte_mempool;
 
 #define TG_RSS_KEY_MAX  64
 #define TG_RSS_RETA_MAX 512
+
+/* What a packet's arrival is taken from. */
+enum tg_arrival_kind {
+	TG_ARRIVAL_CONSERVATIVE = 0, /* the rule of tg_arrival.h: earliest time possible */
+	TG_ARRIVAL_NIC,              /* the device's time stamp */
+	TG_ARRIVAL_POLL,             /* input made up as it is read: the poll */
+};
 
 struct tg_port {
 	char name[TG_NAME_MAX]; /* as configured */
@@ -33,6 +41,12 @@ struct tg_port {
 	uint32_t rx_ring; /* places that packets can wait in before rx; 0: not known */
 	uint64_t started; /* ticks, read before the device started: nothing has arrived earlier */
 	bool generated;   /* input is made up as it is read (net_null, infinite_rx): no ring */
+	/* receive time stamps, where the device offers them and its clock can be read; -1: none. What
+	 * control learns of that clock is the one thing that changes while workers run */
+	int stamp_offset; /* of the stamp in the buffer's dynamic fields */
+	uint64_t stamp_flag;
+	struct tg_device_clock clock;
+	uint64_t clock_due; /* control's */
 	/* receive side scaling: 0 when the port has none in use */
 	uint8_t rss_key_len;
 	_Alignas(4) uint8_t rss_key[TG_RSS_KEY_MAX]; /* rte_softrss reads words */
@@ -43,13 +57,20 @@ struct tg_port {
 /* Opens, configures and starts a port for n_workers. pool by NUMA node (pools[0] for unknown).
  * 0 or -errno and a sentence that names the port and the remedy. */
 int tg_port_start(struct tg_port *p, const struct tg_config_port *config, unsigned int n_workers,
-		  bool promiscuous, struct rte_mempool *const *pools, unsigned int n_pools,
-		  char *err, size_t err_len);
+		  const struct tg_clock *clock, bool promiscuous, struct rte_mempool *const *pools,
+		  unsigned int n_pools, char *err, size_t err_len);
 void tg_port_stop(struct tg_port *p);
 
 /* After all have started: where ports hash differently a flow that changes ports would change
  * workers, so then none is believed and our own keyed hash decides for all. */
 void tg_port_agree(struct tg_port *ports, unsigned int n);
+
+/* "conservative", "nic", "poll": `nic` once the device's clock has been compared with ours. */
+enum tg_arrival_kind tg_port_arrival(const struct tg_port *p);
+const char *tg_arrival_name(enum tg_arrival_kind kind);
+
+/* Control, at every tick: reads the clock of a port that stamps packets, every 100 ms. */
+void tg_port_compare_clocks(struct tg_port *p, const struct tg_clock *clock, uint64_t now);
 
 /* Link and device counters for telemetry. */
 struct tg_port_stats {

@@ -2,14 +2,40 @@
 #include "rx.h"
 
 #include <rte_ethdev.h>
+#include <rte_mbuf_dyn.h>
 
-void tg_rx_init(struct tg_rx *rx, const struct tg_port *p, uint16_t port, unsigned int worker)
+void tg_rx_init(struct tg_rx *rx, const struct tg_port *p, uint16_t port, unsigned int worker,
+		const struct tg_clock *clock)
 {
 	rx->active = worker < p->rx_queues;
 	rx->ethdev = p->ethdev;
 	rx->queue = (uint16_t)worker;
 	rx->port = port;
 	tg_arrival_init(&rx->arrival, p->rx_ring, p->generated, p->started);
+	rx->stamps = p->stamp_offset >= 0 ? p : NULL;
+	rx->oldest = tg_us_to_ticks(clock, TG_STAMP_OLDEST_MS * 1000);
+	memset(&rx->stamp, 0, sizeof(rx->stamp));
+}
+
+/* Each packet's own arrival, where the device has told it. */
+static void stamped(struct tg_rx *rx, struct tg_burst *b, uint64_t rule)
+{
+	const struct tg_port *p = rx->stamps;
+	struct tg_device_map map;
+	bool known = tg_device_clock_map(&p->clock, &map);
+
+	for (unsigned int i = 0; i < b->n; i++) {
+		const struct rte_mbuf *m = b->mbuf[i];
+
+		if (known && (m->ol_flags & p->stamp_flag) != 0)
+			b->arrival[i] =
+				tg_stamp_arrival(&map, &rx->stamp,
+						 *RTE_MBUF_DYNFIELD(m, p->stamp_offset,
+								    const rte_mbuf_timestamp_t *),
+						 rule, b->now, rx->oldest);
+		else
+			tg_stat_add(&rx->stamp.missing, 1);
+	}
 }
 
 uint16_t tg_rx_poll(const struct tg_worker *w, struct tg_rx *rx, struct tg_burst *b)
@@ -26,5 +52,7 @@ uint16_t tg_rx_poll(const struct tg_worker *w, struct tg_rx *rx, struct tg_burst
 		b->verdict[i] = TG_FORWARD;
 		b->server[i] = TG_NO_SERVER;
 	}
+	if (unlikely(rx->stamps != NULL))
+		stamped(rx, b, arrival);
 	return b->n;
 }

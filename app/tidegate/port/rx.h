@@ -15,9 +15,13 @@ struct tg_rx {
 	bool active; /* this worker polls a queue of the port */
 	uint16_t ethdev, queue, port;
 	struct tg_arrival arrival;
+	const struct tg_port *stamps; /* the port, if it stamps packets; else NULL */
+	uint64_t oldest;              /* ticks: TG_STAMP_OLDEST_MS */
+	struct tg_stamp_stats stamp;
 };
 
-void tg_rx_init(struct tg_rx *rx, const struct tg_port *p, uint16_t port, unsigned int worker);
+void tg_rx_init(struct tg_rx *rx, const struct tg_port *p, uint16_t port, unsigned int worker,
+		const struct tg_clock *clock);
 
 /* Polls once and fills the burst; returns the number of packets. */
 uint16_t tg_rx_poll(const struct tg_worker *w, struct tg_rx *rx, struct tg_burst *b);

@@ -41,20 +41,21 @@ static void gate_and_send(struct tg_worker *w, struct tg_tx *tx, const struct tg
 			  uint16_t n, struct handing *h)
 {
 	const struct tg_gate_limit *limit = w->snapshot->limit;
+	const struct tg_gate_limit *strictest = &w->snapshot->strictest;
 	struct tg_gate_stats *stats = &w->stats.gate;
 	struct rte_mbuf *out[TG_BURST_MAX];
+	struct tg_gate_span span;
 
 	h->gate = tg_worker_now(w);
-	h->n_pass = tx->wire.byte == 0
-			    ? tg_gate_check(limit, stats, items, n, h->gate, h->pass, h->late)
-			    : tg_gate_check_wire(limit, stats, &tx->wire, items, n, h->gate,
-						 h->pass, h->late);
+	h->n_pass = tg_gate_check_burst(limit, strictest, stats, &tx->wire, items, n, h->gate,
+					h->pass, h->late, &span);
 
 	for (uint16_t k = 0; k < h->n_pass; k++)
 		out[k] = items[h->pass[k]].mbuf;
 	h->sent = h->n_pass == 0 ? 0 : rte_eth_tx_burst(tx->ethdev, tx->queue, out, h->n_pass);
 	h->departure = tg_worker_now(w);
-	tg_gate_sent(limit, stats, &w->clock, items, h->pass, h->sent, h->gate, h->departure);
+	tg_gate_sent_burst(limit, strictest, stats, &w->clock, items, h->pass, h->sent, h->gate,
+			   h->departure, &span);
 	if (tx->wire.byte != 0)
 		tg_gate_wire_sent(&tx->wire, items, h->pass, h->sent, h->departure);
 }
@@ -84,12 +85,18 @@ static void retry(struct tg_worker *w, struct tg_tx *tx)
 		for (uint16_t k = 0; k < h.sent; k++) {
 			const struct tg_tx_item *t = &tx->waiting[h.pass[k]];
 
+			tg_stage_waited(w, TG_STAGE_TX, t->gate.gated, h.gate);
 			count_forwarded(w, t->gate.bytes);
 			tg_pipeline_departed(w, t->flow, &t->pkt, t->server, t->gate.bytes,
 					     t->gate.polled, h.departure);
 		}
-		for (uint16_t k = 0; k < n - h.n_pass; k++)
-			free_dropped(w, items[h.late[k]].mbuf, TG_DROP_LATE);
+		for (uint16_t k = 0; k < n - h.n_pass; k++) {
+			const struct tg_tx_item *t = &tx->waiting[h.late[k]];
+
+			tg_stage_waited(w, TG_STAGE_TX, t->gate.gated, h.gate);
+			tg_copies_dropped(w->copies, &t->pkt, t->gate.arrival);
+			free_dropped(w, t->gate.mbuf, TG_DROP_LATE);
+		}
 		for (uint16_t k = h.sent; k < h.n_pass; k++)
 			tx->waiting[keep++] = tx->waiting[h.pass[k]];
 		memmove(&tx->waiting[keep], &tx->waiting[n], (tx->n - n) * sizeof(tx->waiting[0]));
@@ -154,8 +161,12 @@ static void send_by_port(struct tg_worker *w, struct tg_tx *tx, struct tg_burst 
 		w->stats.refused++;
 		wait_turn(tx, b, index[h.pass[k]], &items[h.pass[k]], h.gate);
 	}
-	for (uint16_t k = 0; k < n - h.n_pass; k++)
-		tg_drop(b, index[h.late[k]], TG_DROP_LATE);
+	for (uint16_t k = 0; k < n - h.n_pass; k++) {
+		unsigned int i = index[h.late[k]];
+
+		tg_copies_dropped(w->copies, &b->pkt[i], b->arrival[i]);
+		tg_drop(b, i, TG_DROP_LATE);
+	}
 }
 
 /* Whoever only watches: the gate decides as it would, then the packet is let go. */
@@ -172,6 +183,7 @@ static void send_nothing(struct tg_worker *w, struct tg_burst *b)
 			continue;
 		if (tg_gate_check(w->snapshot->limit, &w->stats.gate, &item, 1, now, &pass,
 				  &late) == 0) {
+			tg_copies_dropped(w->copies, p, b->arrival[i]);
 			tg_drop(b, i, TG_DROP_LATE);
 			continue;
 		}

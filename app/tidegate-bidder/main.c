@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * tidegate-bidder: runs on a server and says its load in the TTL of its SYN-ACKs (lib/bid/tg_bid_wire.h).
+ * A new value is on the wire within about 5 ms: it looks every millisecond and nft takes two or three.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "load.h"
+#include "mark.h"
+#include "tg_bid_wire.h"
+
+#define PERIOD_NS 1000000
+#define NS_A_MS   1000000
+#define PAUSE_MS  3 /* between two values: one costs nft half a millisecond */
+
+struct options {
+	uint16_t ports[PORTS_MAX];
+	unsigned int n_ports, n_sources;
+	struct tg_load_source source[SOURCES_MAX];
+	double full, refuse;
+};
+
+static volatile sig_atomic_t stop;
+
+static void on_signal(int sig)
+{
+	(void)sig;
+	stop = 1;
+}
+
+static void usage(FILE *out)
+{
+	fputs("usage: tidegate-bidder --port PORT[,PORT...] --source SOURCE [OPTIONS]\n\n"
+	      "Says this server's load in the TTL of its SYN-ACKs, for a gateway with policy \"bid\".\n\n"
+	      "sources (several: the highest counts):\n"
+	      "  run-queue     tasks that run or want to; full: 4 a processor\n"
+	      "  listen-queue  connections that wait to be accepted; full: the listener's backlog\n"
+	      "  connections   established connections to the ports; full: 126, a step each\n"
+	      "  file:PATH     a number 0..1, or \"refuse\", that some program writes\n\n"
+	      "options:\n"
+	      "  --full N      what is full load, for run-queue and connections\n"
+	      "  --refuse LOAD from this load on the bid is \"no connection, please\" (never, by default)\n"
+	      "  -h, --help    this text\n"
+	      "  --version     version of this program\n\n"
+	      "Needs nft (nftables) and CAP_NET_ADMIN. Its table, tidegate_bid, goes with it.\n"
+	      "Exit status: 0 ended by a signal, 1 failed, 2 wrong usage.\n",
+	      out);
+}
+
+static bool read_ports(const char *text, struct options *o)
+{
+	char *end;
+
+	do {
+		unsigned long v = strtoul(text, &end, 10);
+
+		if (end == text || v < 1 || v > UINT16_MAX || o->n_ports == PORTS_MAX)
+			return false;
+		o->ports[o->n_ports++] = htons((uint16_t)v);
+		text = end + 1;
+	} while (*end == ',');
+	return *end == '\0';
+}
+
+static bool read_number(const char *text, double *out)
+{
+	char *end;
+
+	*out = strtod(text, &end);
+	return end != text && *end == '\0' && *out > 0;
+}
+
+static int wrong(const char *what, const char *value)
+{
+	fprintf(stderr, "tidegate-bidder: %s %s is not allowed; --help shows what is\n", what,
+		value);
+	return 2;
+}
+
+/* -1: go on; else the exit status. */
+static int parse(int argc, char **argv, struct options *o)
+{
+	static const struct option options[] = {
+		{"port", required_argument, NULL, 'p'},
+		{"source", required_argument, NULL, 's'},
+		{"full", required_argument, NULL, 'f'},
+		{"refuse", required_argument, NULL, 'r'},
+		{"version", no_argument, NULL, 'v'},
+		{"help", no_argument, NULL, 'h'},
+		{NULL, 0, NULL, 0},
+	};
+	int c;
+
+	while ((c = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+		if (c == 'h') {
+			usage(stdout);
+			return 0;
+		} else if (c == 'v') {
+			puts("tidegate-bidder " TG_VERSION);
+			return 0;
+		} else if (c == 'p' && !read_ports(optarg, o)) {
+			return wrong("--port", optarg);
+		} else if (c == 's' && (o->n_sources == SOURCES_MAX ||
+					!tg_load_parse(optarg, &o->source[o->n_sources++]))) {
+			return wrong("--source", optarg);
+		} else if (c == 'f' && !read_number(optarg, &o->full)) {
+			return wrong("--full", optarg);
+		} else if (c == 'r' && !read_number(optarg, &o->refuse)) {
+			return wrong("--refuse", optarg);
+		} else if (c == '?') {
+			return 2;
+		}
+	}
+	if (o->n_ports > 0 && o->n_sources > 0 && optind == argc)
+		return -1;
+	fprintf(stderr,
+		"tidegate-bidder: --port and --source are needed, and nothing else is taken; "
+		"--help shows how\n");
+	return 2;
+}
+
+static uint8_t bid_now(struct options *o)
+{
+	double most = 0;
+
+	for (unsigned int i = 0; i < o->n_sources; i++) {
+		double v = tg_load_read(&o->source[i], o->ports, o->n_ports);
+
+		if (v < 0)
+			return TG_BID_REFUSE;
+		most = v > most ? v : most;
+	}
+	return o->refuse > 0 && most >= o->refuse ? TG_BID_REFUSE : tg_bid_encode(most);
+}
+
+static uint64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / NS_A_MS;
+}
+
+static int loop(struct options *o, const struct tg_mark *mark)
+{
+	const struct timespec period = {.tv_nsec = PERIOD_NS};
+	uint8_t said = 0; /* no bid */
+	uint64_t renewed = 0;
+
+	while (!stop) {
+		uint8_t bid = bid_now(o);
+		uint64_t now = now_ms();
+
+		if (((bid != said && now - renewed >= PAUSE_MS) ||
+		     now - renewed >= MARK_RENEW_MS) &&
+		    tg_mark_ready(mark)) {
+			if (tg_mark_set(mark, bid) != 0) {
+				fprintf(stderr, "tidegate-bidder: nft has ended\n");
+				return 1;
+			}
+			said = bid;
+			renewed = now;
+		}
+		nanosleep(&period, NULL);
+	}
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	const struct sigaction on_end = {.sa_handler = on_signal};
+	struct options o = {0};
+	struct tg_mark mark = {0};
+	char err[256] = "";
+	int r = parse(argc, argv, &o);
+
+	if (r >= 0)
+		return r;
+	for (unsigned int i = 0; i < o.n_sources; i++) {
+		o.source[i].full = o.full;
+		if (tg_load_open(&o.source[i], err, sizeof(err)) != 0) {
+			fprintf(stderr, "tidegate-bidder: %s\n", err);
+			return 1;
+		}
+	}
+	if (tg_mark_start(&mark, o.ports, o.n_ports, err, sizeof(err)) != 0) {
+		fprintf(stderr, "tidegate-bidder: %s\n", err);
+		return 1;
+	}
+	sigaction(SIGTERM, &on_end, NULL);
+	sigaction(SIGINT, &on_end, NULL);
+	r = loop(&o, &mark);
+	tg_mark_end(&mark);
+	return r;
+}

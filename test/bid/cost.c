@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What an auction costs the gateway: ns for a SYN (its copies, encapsulated and sent) and for a SYN-ACK (the RSTs and
+ * the answer to the client with the last one), the whole pipeline between two rings. One line of JSON a number of
+ * servers; beside it a SYN placed by two choices, and a packet of an established flow.
+ *
+ *	bid-cost [ROUNDS]
+ */
+#define RIG_SLOTS "65536"
+#include "eal.h"
+#include "rig.h"
+
+#include <rte_cycles.h>
+
+#define BATCH 16 /* SYNs at once */
+
+static double spent_ns(void)
+{
+	uint64_t start = rte_rdtsc();
+
+	tg_worker_turn(rig.gateway.worker[0]);
+	return (double)(rte_rdtsc() - start) * 1e9 / (double)rte_get_tsc_hz();
+}
+
+static void drain(void)
+{
+	struct rig_frame f;
+
+	while (rig_read(BACK, &f) || rig_read(FRONT, &f))
+		;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static double median(double *v, unsigned int n)
+{
+	qsort(v, n, sizeof(*v), by_value);
+	return v[n / 2];
+}
+
+/* The answers of one server to all SYNs of a batch. */
+static double answers(uint8_t server, uint16_t from)
+{
+	for (uint16_t k = 0; k < BATCH; k++)
+		rig_server(server, (uint16_t)(from + k), 1001, 140, 18);
+	return spent_ns() / BATCH;
+}
+
+static void measure(unsigned int servers, unsigned int rounds)
+{
+	double *syn = calloc(rounds, sizeof(double)), *ack = calloc(rounds, sizeof(double));
+	double *plain = calloc(rounds, sizeof(double)), *flow = calloc(rounds, sizeof(double));
+
+	if (syn == NULL || ack == NULL || plain == NULL || flow == NULL)
+		abort();
+	rig_start(servers, 1, "\"window_us\":100000,\"syn_rate\":10000000", "");
+	for (unsigned int r = 0; r < rounds; r++) {
+		uint16_t from = (uint16_t)(1000 + r * BATCH % 32000);
+
+		for (uint16_t k = 0; k < BATCH; k++)
+			rig_client((uint16_t)(from + k), 1000, 0, 2, 0);
+		syn[r] = spent_ns() / BATCH;
+		drain();
+		for (uint8_t s = 0; s < servers; s++) {
+			ack[r] += answers(s, from) / servers;
+			drain();
+		}
+		for (uint16_t k = 0; k < BATCH; k++)
+			rig_client((uint16_t)(from + k), 1001, 5000, 16, 100);
+		flow[r] = spent_ns() / BATCH;
+		drain();
+		for (uint16_t k = 0; k < BATCH; k++) /* with data: never broadcast */
+			rig_client((uint16_t)(33000 + from + k), 1000, 0, 2, 1);
+		plain[r] = spent_ns() / BATCH;
+		drain();
+		rig_turn(20 * MS);
+		if (r % 32 == 0)
+			rig_turn(10000 * MS),
+				tg_pipeline_age(rig.gateway.worker[0], rig.time[0].now, 1024);
+	}
+	printf("{\"servers\":%u,\"syn_ns\":%.0f,\"syn_ack_ns\":%.0f,\"two_choices_syn_ns\":%.0f,"
+	       "\"established_ns\":%.0f}\n",
+	       servers, median(syn, rounds), median(ack, rounds), median(plain, rounds),
+	       median(flow, rounds));
+	fflush(stdout);
+	rig_end();
+	free(syn);
+	free(ack);
+	free(plain);
+	free(flow);
+}
+
+int main(int argc, char **argv)
+{
+	unsigned int rounds = argc > 1 ? (unsigned int)strtoul(argv[1], NULL, 10) : 400;
+	char err[256];
+
+	if (rounds < 1 || rounds > 100000 ||
+	    tg_eal_start_private("bid-cost", 512, err, sizeof(err)) != 0) {
+		fprintf(stderr, "usage: bid-cost [ROUNDS 1..100000]; needs 512 MiB\n");
+		return 2;
+	}
+	for (unsigned int n = 2; n <= 64; n *= 2)
+		measure(n, rounds);
+	tg_eal_end();
+	return 0;
+}

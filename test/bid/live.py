@@ -1,0 +1,199 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Parts of the live test of bidding: what needs a packet socket or arithmetic. Prints a figure and exits 0, or a
+fault and exits 1."""
+import json
+import os
+import random
+import socket
+import struct
+import sys
+import time
+
+SYN_ACK, SYN, ACK = 0x12, 0x02, 0x10
+
+
+def fault(text):
+    print(text)
+    sys.exit(1)
+
+
+def last_json(path):
+    with open(path, encoding="utf-8") as f:
+        return json.loads([line for line in f if line.startswith("{")][-1])
+
+
+def mean_ms(path):
+    return last_json(path)["latency_ns"]["mean"] / 1e6
+
+
+def value(path, key):
+    print(last_json(path).get(key, 0))
+
+
+def figures(*paths):
+    out = {}
+    for path in paths:
+        r = last_json(path)
+        out[os.path.basename(path)[:-4]] = {
+            "mean_ms": round(r["latency_ns"]["mean"] / 1e6, 2), "p99_ms": round(r["latency_ns"]["p99"] / 1e6, 2),
+            "connections": {k: s["connections"] for k, s in sorted(r["servers"].items())}}
+    print(json.dumps(out))
+
+
+def better(bid, rr, lc):
+    b, r, least = mean_ms(bid), mean_ms(rr), mean_ms(lc)
+    text = f"mean answer {b:.1f} ms (round-robin {r:.1f}, least-connections {least:.1f})"
+    if b > r:
+        fault(text + ": bidding should be below round-robin")
+    print(text)
+
+
+def ask(address, port):
+    with socket.create_connection((address, int(port)), timeout=5) as s:
+        s.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        data = b""
+        while b"\r\n\r\n" not in data or not data.split(b"\r\n\r\n", 1)[1]:
+            more = s.recv(4096)
+            if not more:
+                break
+            data += more
+    return data.split(b"\r\n\r\n", 1)[1].split()[0].decode()[:1]
+
+
+def write(path, text):
+    with open(path + ".new", "w") as f:
+        f.write(text)
+    os.rename(path + ".new", path)
+
+
+def follow(work, address, port, rounds):
+    """Each connection goes to the server that is least loaded when it is opened."""
+    wrong = []
+    random.seed(1)
+    for i in range(int(rounds)):
+        best = random.choice("abc")
+        for name in "abc":
+            write(f"{work}/load-{name}", "0.1" if name == best else random.choice(["0.5", "0.9", "refuse"]))
+        time.sleep(0.02)
+        got = ask(address, port)
+        if got != best:
+            wrong.append(f"{i}: {got} not {best}")
+    if len(wrong) > int(rounds) // 50:
+        fault(f"{len(wrong)} of {rounds} connections did not follow the load: {wrong[:5]}")
+    print(f"{int(rounds) - len(wrong)} of {rounds} single connections went to the server least loaded then")
+
+
+def packets(sockets, seconds):
+    """(time, ttl, flags, payload, source port, destination port) of TCP over IPv4 that the sockets see."""
+    import select
+    end = time.monotonic() + seconds
+    while (left := end - time.monotonic()) > 0:
+        for s in select.select(sockets, [], [], left)[0]:
+            frame, _ = s.recvfrom(2048)
+            now = time.monotonic()
+            if frame[12:14] != b"\x08\x00" or frame[23] != 6:
+                continue
+            ihl = (frame[14] & 15) * 4
+            tcp = 14 + ihl
+            total = struct.unpack(">H", frame[16:18])[0]
+            sport, dport = struct.unpack(">HH", frame[tcp:tcp + 4])
+            payload = total - ihl - (frame[tcp + 12] >> 4) * 4
+            yield now, frame[22], frame[tcp + 13], payload, sport, dport
+
+
+def raw(interface):
+    s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
+    s.bind((interface, 0))
+    return s
+
+
+def wire(interface, path, changes):
+    """From a value's writing to the first SYN-ACK on the wire that has it."""
+    s, took, ttl_now = raw(interface), [], None
+    for i in range(int(changes)):
+        load = 0.1 + 0.8 * (i % 2)
+        want = 128 + int(126 * load)
+        write(path, str(load))
+        start = time.monotonic()
+        for now, ttl, flags, _, sport, _ in packets([s], 1):
+            if sport == 8080 and flags & SYN_ACK == SYN_ACK:
+                ttl_now = ttl
+                if ttl == want:
+                    took.append((now - start) * 1e3)
+                    break
+        for _ in packets([s], 0.02 * random.random()):
+            pass
+    took.sort()
+    if len(took) < int(changes) * 0.9:
+        fault(f"only {len(took)} of {changes} values were seen on the wire (last TTL {ttl_now})")
+    p50, p95 = took[len(took) // 2], took[int(len(took) * 0.95)]
+    text = f"a new value is on the wire after {p50:.1f} ms (p50), {p95:.1f} ms (p95), {took[-1]:.1f} (max)"
+    if p50 > 5:
+        fault(text + ": more than 5 ms")
+    print(text)
+
+
+def ttls(port, *interfaces):
+    """Counts TTLs of what comes from the port, SYN-ACKs and the rest apart, until it is ended."""
+    import signal
+    seen = {"syn_ack": {}, "rest": {}, "rst": 0}
+
+    def end(*_):
+        print(json.dumps(seen))
+        sys.stdout.flush()
+        os._exit(0)
+    signal.signal(signal.SIGTERM, end)
+    for _, ttl, flags, _, sport, _ in packets([raw(i) for i in interfaces], 60):
+        if sport != int(port):
+            continue
+        kind = "syn_ack" if flags & SYN_ACK == SYN_ACK else "rest"
+        seen[kind][ttl] = seen[kind].get(ttl, 0) + 1
+        seen["rst"] += flags >> 2 & 1
+    end()
+
+
+def ttls_judge(path):
+    seen = last_json(path)
+    if set(seen["syn_ack"]) != {"64"} or not seen["rest"] or min(map(int, seen["rest"])) < 64 or \
+            max(map(int, seen["rest"])) > 64:
+        fault(f"TTLs at the client: {seen}")
+    print(f"at the client {sum(seen['syn_ack'].values())} SYN-ACKs and {sum(seen['rest'].values())} other packets, "
+          f"all of TTL 64, {seen['rst']} RSTs")
+
+
+def log(path):
+    with open(path, encoding="utf-8") as f:
+        return [line.split() for line in f]
+
+
+def killed(path, name, parallel):
+    """Only connections of the server that was killed are lost, and none hangs."""
+    rows = log(path)
+    bad = [r for r in rows if r[4] != "ok"]
+    # a connection that had no answer yet has no name: it may be that server's
+    others = [r for r in bad if r[2] not in (name, "-") or r[4] == "timeout"]
+    if others or len(bad) > int(parallel):
+        fault(f"server {name} killed: {len(bad)} of {len(rows)} connections lost, of others {others[:3]}")
+    print(f"server {name} killed: {len(bad)} open connections lost with it, {len(rows) - len(bad)} others fine")
+
+
+def served(path, name):
+    n = last_json(path)["servers"].get(name, {}).get("connections", 0)
+    if n == 0:
+        fault(f"server {name} is back and got no connection")
+    print(f"server {name} back: {n} connections")
+
+
+def restarted(path, n):
+    """Gateway restarted in mid-connection: each connection goes on or is reset; none hangs or changes its server."""
+    rows = log(path)
+    ok = sum(r[4] == "ok" for r in rows)
+    hung = [r for r in rows if r[4] == "timeout"]
+    if len(rows) != int(n) or hung:
+        fault(f"restart: {len(hung)} of {len(rows)} connections hung")
+    print(f"restart in mid-connection: {ok} of {n} went on, {len(rows) - ok} were reset, none hung")
+
+
+if __name__ == "__main__":
+    globals()[sys.argv[1].replace("-", "_")](*sys.argv[2:])

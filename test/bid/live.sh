@@ -1,0 +1,234 @@
+#!/usr/bin/env bash
+# Servers that bid, in network namespaces: three real servers of unequal and changing load, their bidders, the gateway.
+#
+#   test/bid/live.sh [PHASE…]     phases: compare follow wire all-traffic kill restart (default: all). Needs root.
+#
+# The last line but the verdict is the figures as one JSON object. Exit code: 0 passed, 1 failed, 77 skipped.
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+phases=" ${*:-compare follow wire all-traffic kill restart} "
+set --
+# shellcheck source=test/live/case.sh
+. "$here/../live/case.sh"
+BIDDER=${TIDEGATE_BIDDER:-$BUILD/app/tidegate-bidder/tidegate-bidder}
+need_commands nft ss
+[ -x "$BIDDER" ] || skip "$BIDDER is not built"
+declare -A FIRST=([a]=5000 [b]=10000 [c]=20000) THEN=([a]=20000 [b]=5000 [c]=10000)
+JSON=()
+connections=0 lost=0
+
+phase() { [[ $phases == *" $1 "* ]]; }
+figures() { JSON+=("\"$1\":$2"); }
+on_server() {
+	local name=$1
+	shift
+	in_ns "$(server_ns "$name")" "$@"
+}
+
+# Servers 8080 (bid), 8081 (round-robin), 8082 (least-connections), each one request at a time.
+server_start() {
+	local name=$1 port
+	for port in 8080 8081 8082; do
+		start "server-$name-$port" "$(server_ns "$name")" "${CPUS[0]}" "$TG_SERVER" --name "$name" --port $port \
+			--workers 1 --delay "const:${FIRST[$name]}" --delay-file "$WORK/delay-$name"
+		wait_for 5 "server $name" listening "$(server_ns "$name")" $port
+	done
+}
+
+delays() {
+	local name port
+	for name in a b c; do
+		eval "echo const:\${$1[$name]}" >"$WORK/delay-$name"
+		for port in 8080 8081 8082; do
+			kill -HUP "${PID[server-$name-$port]}"
+		done
+	done
+}
+
+bidders() {
+	local name
+	for name in a b c; do
+		stop "bidder-$name" || true
+		start "bidder-$name" "$(server_ns "$name")" "${CPUS[0]}" "$BIDDER" --port 8080 --source "${1/NAME/$name}"
+	done
+	sleep 0.2
+}
+
+# patient OUT COMMAND…: load() for a host that is busy with other things.
+patient() {
+	local out=$1
+	shift
+	timeout --foreground -k 2 60 taskset -c "${CPUS[0]}" nsenter --net="/run/netns/$NET_ID-cli" "$@" \
+		>"$WORK/$out.out" 2>"$WORK/$out.err" ||
+		die "$(basename "$1") failed or took over 60 s: $(tail -n 1 "$WORK/$out.err" "$WORK/$out.out")"
+}
+
+# run NAME ADDRESS PORT CONNECTIONS [OPTION…]: a client; its connections count.
+run() {
+	local name=$1 address=$2 port=$3 n=$4
+	shift 4
+	patient "$name" "$TG_CLIENT" --connections "$n" --timeout-ms 5000 "$@" "$address" "$port"
+	connections=$((connections + n))
+	lost=$((lost + $(value "$name" failures) + $(value "$name" moved)))
+}
+value() { /usr/bin/python3 "$here/live.py" value "$WORK/$1.out" "$2"; }
+
+half_open() {
+	local name n=0
+	for name in a b c; do
+		n=$((n + $(on_server "$name" ss -Htn state syn-recv | wc -l)))
+	done
+	echo "$n"
+}
+
+# Nothing half open on any server.
+none_half_open() {
+	local n
+	sleep 0.3
+	n=$(half_open)
+	[ "$n" = 0 ] || echo "$n half-open connections on the servers"
+	[ "$n" = 0 ]
+}
+
+is() { [ "$2" = "$3" ] || { echo "$1 is $2, not $3" && return 1; }; }
+
+net_up two-arm
+for name in a b c; do
+	# SYN-ACKs pass the gateway, by a raw socket: whole checksums
+	on_server "$name" ethtool -K eth0 tx off >/dev/null
+	on_server "$name" "$TOP/examples/bidding/detour.sh" up 10.0.0.2 8080 || die "detour.sh failed"
+	on_server "$name" "$TOP/examples/bidding/detour.sh" up 2001:db8:2::2 8080 || die "detour.sh failed"
+	echo "const:${FIRST[$name]}" >"$WORK/delay-$name"
+	server_start "$name"
+done
+# shellcheck disable=SC2034 # gateway.sh reads it
+SERVICE_MORE='"bid": {"window_us": 20000, "probe_s": 1}'
+v4=("$(server a)" "$(server b)" "$(server c)")
+gateway_config two-arm "$(service bid "$VIP4" tcp 8080 l2 bid "${v4[@]}")" \
+	"$(service bid6 "$VIP6" tcp 8080 l2 bid "$(server6 a)" "$(server6 b)" "$(server6 c)")" \
+	"$(SERVICE_MORE='' service rr "$VIP4" tcp 8081 l2 round-robin "${v4[@]}")" \
+	"$(SERVICE_MORE='' service lc "$VIP4" tcp 8082 l2 least-connections "${v4[@]}")"
+bidders connections
+gateway_start
+sleep 0.5
+
+if phase compare; then
+	for kind in bid:8080 rr:8081 lc:8082; do
+		delays FIRST
+		(sleep 1.5 && for name in a b c; do
+			echo "const:${THEN[$name]}" >"$WORK/delay-$name"
+			kill -HUP "${PID[server-$name-${kind#*:}]}"
+		done) &
+		run "${kind%:*}" "$VIP4" "${kind#*:}" 1000 --parallel 24
+		wait $!
+		check judge client "${kind%:*}" "$WORK/${kind%:*}.out" 1000
+	done
+	delays FIRST
+	run bid6 "$VIP6" 8080 300 --parallel 12
+	check judge client bid6 "$WORK/bid6.out" 300
+	check none_half_open
+	check /usr/bin/python3 "$here/live.py" better "$WORK/bid.out" "$WORK/rr.out" "$WORK/lc.out"
+	figures compare "$(/usr/bin/python3 "$here/live.py" figures "$WORK/bid.out" "$WORK/rr.out" "$WORK/lc.out")"
+fi
+
+if phase follow; then
+	for name in a b c; do echo 0.5 >"$WORK/load-$name"; done
+	bidders "file:$WORK/load-NAME"
+	patient follow /usr/bin/python3 "$here/live.py" follow "$WORK" "$VIP4" 8080 60
+	check cat "$WORK/follow.out"
+	connections=$((connections + 60))
+	check none_half_open
+fi
+
+if phase wire; then
+	for name in a b c; do echo 0.5 >"$WORK/load-$name"; done
+	bidders "file:$WORK/load-NAME"
+	for name in a b c; do
+		echo const:100 >"$WORK/delay-$name"
+		kill -HUP "${PID[server-$name-8080]}"
+	done
+	start ttl cli "${CPUS[0]}" /usr/bin/python3 "$here/live.py" ttls 8080 vip0 eth0
+	start hammer cli "${CPUS[0]}" "$TG_CLIENT" --connections 100000 --duration-ms 9000 --parallel 4 --timeout-ms 5000 \
+		"$VIP4" 8080
+	sleep 0.3
+	on_server a timeout 8 /usr/bin/python3 "$here/live.py" wire eth0 "$WORK/load-a" 60 >"$WORK/wire.out" 2>"$WORK/wire.err"
+	check cat "$WORK/wire.out"
+	check quiet grep -q ' ms ' "$WORK/wire.out"
+	stop hammer || true
+	stop ttl || true
+	check quiet grep -q . "$WORK/ttl.out"
+	check /usr/bin/python3 "$here/live.py" ttls-judge "$WORK/ttl.out"
+fi
+
+if phase all-traffic; then
+	for name in a b c; do
+		on_server "$name" "$TOP/examples/bidding/detour.sh" down
+		on_server "$name" "$TOP/examples/bidding/all-traffic.sh" up 10.0.0.2 "$VIP4" || die "all-traffic.sh failed"
+		on_server "$name" "$TOP/examples/bidding/all-traffic.sh" up 2001:db8:2::2 "$VIP6" || die "all-traffic.sh failed"
+	done
+	bidders connections
+	run all4 "$VIP4" 8080 400 --parallel 16 --requests 2
+	run all6 "$VIP6" 8080 200 --parallel 16 --requests 2
+	check judge client all-traffic4 "$WORK/all4.out" 800
+	check judge client all-traffic6 "$WORK/all6.out" 400
+	check none_half_open
+	for name in a b c; do
+		on_server "$name" "$TOP/examples/bidding/all-traffic.sh" down "$VIP4"
+		on_server "$name" "$TOP/examples/bidding/all-traffic.sh" down "$VIP6"
+		on_server "$name" "$TOP/examples/bidding/detour.sh" up 10.0.0.2 8080
+		on_server "$name" "$TOP/examples/bidding/detour.sh" up 2001:db8:2::2 8080
+	done
+fi
+
+if phase kill; then
+	bidders connections
+	delays FIRST
+	(sleep 0.7 && kill -KILL "${PID[server-a-8080]}") &
+	patient kill "$TG_CLIENT" --connections 800 --parallel 16 --requests 2 --timeout-ms 5000 --log "$WORK/kill.log" "$VIP4" 8080
+	wait $!
+	unset "PID[server-a-8080]"
+	check /usr/bin/python3 "$here/live.py" killed "$WORK/kill.log" a 16
+	# the host is gone, not only the program: nobody answers its SYNs
+	on_server a ip link set eth0 down
+	run gone "$VIP4" 8080 300 --parallel 8
+	check judge client 'host-gone' "$WORK/gone.out" 300
+	on_server a ip link set eth0 up
+	for family in 10.0.0.2 2001:db8:2::2; do
+		on_server a ip route replace default via 10.0.0.1
+		on_server a "$TOP/examples/bidding/detour.sh" up "$family" 8080
+	done
+	start server-a-8080 "$(server_ns a)" "${CPUS[0]}" "$TG_SERVER" --name a --port 8080 --workers 1 \
+		--delay const:2000 --delay-file "$WORK/delay-a"
+	wait_for 5 "server a" listening "$(server_ns a)" 8080
+	sleep 1.5
+	run back "$VIP4" 8080 300 --parallel 8
+	check judge client back "$WORK/back.out" 300
+	check /usr/bin/python3 "$here/live.py" served "$WORK/back.out" a
+	check none_half_open
+fi
+
+if phase restart; then
+	bidders connections
+	delays FIRST
+	start long cli "${CPUS[0]}" "$TG_CLIENT" --connections 24 --parallel 24 --requests 60 --think-ms 50 \
+		--timeout-ms 8000 --log "$WORK/long.log" "$VIP4" 8080
+	sleep 1
+	gateway_stop
+	gateway_start
+	finish long || true
+	check /usr/bin/python3 "$here/live.py" restarted "$WORK/long.log" 24
+	run after "$VIP4" 8080 300 --parallel 8
+	check judge client after-restart "$WORK/after.out" 300
+	check none_half_open
+fi
+
+ctl bid list --json >"$WORK/bids.json" || true
+n=$(half_open)
+gateway_stop
+figures connections "$connections"
+figures lost "$lost"
+figures half_open "$n"
+IFS=,
+echo "{${JSON[*]}}"
+unset IFS
+verdict

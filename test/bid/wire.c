@@ -1,0 +1,579 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Auctions on the wire: the whole gateway on rings, packet by packet, on a clock that the test moves. */
+#include "eal.h"
+#include "rig.h"
+#include "unit.h"
+
+#define ISN      1000u
+#define SYN      2
+#define SYN_ACK  18
+#define ACK      16
+#define RST      4
+#define RST_ACK  20
+#define FIN_ACK  17
+#define STANDARD "\"window_us\":300,\"missed\":2,\"probe_s\":1"
+
+static void teardown(void)
+{
+	rig_end();
+}
+
+static const struct tg_bid_service *counts(void)
+{
+	return tg_auction_service(rig.gateway.worker[0], 0);
+}
+
+/* Takes what the back port sent: by server how many with these flags; the rest is a fault. */
+static unsigned int sent_to(unsigned int servers, uint8_t flags, uint32_t seq, unsigned int *by)
+{
+	struct rig_frame f;
+	unsigned int n = 0;
+
+	memset(by, 0, servers * sizeof(*by));
+	while (rig_read(BACK, &f)) {
+		ck_assert_uint_eq(f.flags, flags);
+		ck_assert_uint_eq(f.seq, seq);
+		ck_assert(f.checksums);
+		ck_assert_uint_eq(f.src, CLIENT);
+		ck_assert_uint_eq(f.dst, VIP);
+		ck_assert_uint_eq(f.ttl, 63);
+		ck_assert_uint_lt(f.dst_mac[5], servers);
+		by[f.dst_mac[5]]++;
+		n++;
+	}
+	return n;
+}
+
+static void nothing_from(unsigned int port)
+{
+	struct rig_frame f;
+
+	ck_assert(!rig_read(port, &f));
+}
+
+/* The client got the SYN-ACK of this server, and nothing else. */
+static void client_got(uint8_t server, uint16_t port)
+{
+	static const uint8_t client_mac[6] = {2, 0, 0, 0, 0, 5};
+	struct rig_frame f;
+
+	ck_assert(rig_read(FRONT, &f));
+	ck_assert_uint_eq(f.flags, SYN_ACK);
+	ck_assert_uint_eq(f.seq, 7000u + server);
+	ck_assert_uint_eq(f.ack, ISN + 1);
+	ck_assert_uint_eq(f.ttl, 64);
+	ck_assert(f.checksums);
+	ck_assert_uint_eq(f.dst_port, port);
+	ck_assert_mem_eq(f.dst_mac, client_mac, 6);
+	ck_assert_mem_eq(f.src_mac, rig.gateway.ports[FRONT].mac, 6);
+	nothing_from(FRONT);
+}
+
+/* SYN of `port` to all, answers with these TTLs (0: none) in one turn. */
+static void auction(uint16_t port, uint8_t a, uint8_t b, uint8_t c)
+{
+	const uint8_t ttl[3] = {a, b, c};
+	unsigned int by[3];
+
+	rig_client(port, ISN, 0, SYN, 0);
+	rig_turn(10 * US);
+	ck_assert_uint_eq(sent_to(3, SYN, ISN, by), 3);
+	for (uint8_t i = 0; i < 3; i++)
+		if (ttl[i] != 0)
+			rig_server(i, port, ISN + 1, ttl[i], SYN_ACK);
+	rig_turn(20 * US);
+}
+
+START_TEST(a_connection)
+{
+	unsigned int by[3];
+
+	rig_start(3, 1, STANDARD, "");
+	auction(9000, 150, 130, 140);
+	client_got(1, 9000);
+	ck_assert_uint_eq(sent_to(3, RST, ISN + 1, by), 2);
+	ck_assert(by[0] == 1 && by[1] == 0 && by[2] == 1);
+	/* its ACK and its data go to the winner only */
+	for (unsigned int i = 0; i < 5; i++)
+		rig_client(9000, ISN + 1 + i * 10, 7002, ACK, i * 10);
+	rig_turn(100 * US);
+	for (unsigned int i = 0; i < 5; i++) {
+		struct rig_frame f;
+
+		ck_assert(rig_read(BACK, &f));
+		ck_assert_uint_eq(f.dst_mac[5], 1);
+		ck_assert_uint_eq(f.flags, ACK);
+	}
+	nothing_from(BACK);
+	ck_assert_uint_eq(counts()->all_in, 1);
+	ck_assert_uint_eq(tg_auction_server(rig.gateway.worker[0], 1)->won, 1);
+}
+END_TEST
+
+START_TEST(the_window_ends)
+{
+	unsigned int by[3];
+
+	rig_start(3, 1, STANDARD, "");
+	auction(9000, 200, 0, 190);
+	nothing_from(FRONT);
+	rig_turn(200 * US);
+	nothing_from(FRONT);
+	rig_turn(80 * US); /* 300 us after the SYN */
+	client_got(2, 9000);
+	ck_assert_uint_eq(sent_to(3, RST, ISN + 1, by), 2); /* who said nothing is reset as well */
+	ck_assert(by[0] == 1 && by[1] == 1);
+	/* the late one: swallowed, reset again */
+	rig_server(1, 9000, ISN + 1, 128, SYN_ACK);
+	rig_turn(10 * US);
+	nothing_from(FRONT);
+	ck_assert_uint_eq(sent_to(3, RST, ISN + 1, by), 1);
+	ck_assert_uint_eq(by[1], 1);
+	ck_assert_uint_eq(tg_auction_server(rig.gateway.worker[0], 1)->late, 1);
+	/* a RST of a loser, a RST of the winner */
+	rig_server(0, 9000, ISN + 1, 64, RST_ACK);
+	rig_turn(10 * US);
+	nothing_from(FRONT);
+	rig_server(2, 9000, ISN + 1, 64, RST_ACK);
+	rig_turn(10 * US);
+	{
+		struct rig_frame f;
+
+		ck_assert(rig_read(FRONT, &f));
+		ck_assert_uint_eq(f.flags, RST_ACK);
+	}
+	nothing_from(BACK);
+}
+END_TEST
+
+START_TEST(late_answers_of_all)
+{
+	unsigned int by[3];
+
+	rig_start(3, 1, STANDARD, "");
+	auction(9000, 0, 0, 0);
+	rig_turn(1 * MS);
+	nothing_from(FRONT);
+	rig_server(1, 9000, ISN + 1, 254, SYN_ACK);
+	rig_turn(10 * US);
+	client_got(1, 9000);
+	ck_assert_uint_eq(sent_to(3, RST, ISN + 1, by), 2);
+	ck_assert_uint_eq(counts()->after_window, 1);
+}
+END_TEST
+
+START_TEST(syn_again_during_and_after)
+{
+	unsigned int by[3];
+	struct rig_frame f;
+
+	rig_start(3, 1, STANDARD, "");
+	auction(9000, 150, 0, 0);
+	rig_client(9000, ISN, 0, SYN, 0); /* in the window: dropped */
+	rig_turn(10 * US);
+	nothing_from(BACK);
+	rig_turn(300 * US);
+	client_got(0, 9000);
+	sent_to(3, RST, ISN + 1, by);
+	rig_client(9000, ISN, 0, SYN, 0); /* decided: the winner's */
+	rig_turn(10 * US);
+	ck_assert_uint_eq(sent_to(3, SYN, ISN, by), 1);
+	ck_assert_uint_eq(by[0], 1);
+	rig_server(0, 9000, ISN + 1, 170, SYN_ACK); /* which answers again */
+	rig_turn(10 * US);
+	client_got(0, 9000);
+	rig_client(9000, ISN, 0, SYN, 0);
+	rig_turn(10 * US);
+	ck_assert_uint_eq(sent_to(3, SYN, ISN, by), 1);
+	/* it did not answer that one: dead. The next SYN is for the others */
+	rig_client(9000, ISN, 0, SYN, 0);
+	rig_turn(10 * US);
+	while (rig_read(BACK, &f)) {
+		ck_assert(f.flags == (f.dst_mac[5] == 0 ? RST : SYN));
+		by[f.dst_mac[5]]++;
+	}
+	ck_assert(by[1] == 1 && by[2] == 1);
+	rig_server(1, 9000, ISN + 1, 150, SYN_ACK);
+	rig_server(2, 9000, ISN + 1, 151, SYN_ACK);
+	rig_turn(10 * US);
+	client_got(1, 9000);
+	rig_client(9000, ISN + 1, 7002, ACK, 5);
+	rig_turn(10 * US);
+	ck_assert(rig_read(BACK, &f) && f.flags == RST); /* to the other loser */
+	ck_assert(rig_read(BACK, &f) && f.flags == ACK);
+	ck_assert_uint_eq(f.dst_mac[5], 1);
+}
+END_TEST
+
+START_TEST(lost_syn_is_sent_again)
+{
+	unsigned int by[3];
+
+	rig_start(3, 1, STANDARD, "");
+	auction(9000, 0, 0, 0);
+	rig_turn(1000 * MS);
+	rig_client(9000, ISN, 0, SYN, 0);
+	rig_turn(10 * US);
+	ck_assert_uint_eq(sent_to(3, SYN, ISN, by), 3);
+	rig_turn(2000 * MS); /* nobody at all: forgotten, who was asked is reset */
+	ck_assert_uint_eq(sent_to(3, RST, ISN + 1, by), 3);
+	ck_assert_uint_eq(counts()->nobody, 1);
+	ck_assert_uint_eq(counts()->open, 0);
+}
+END_TEST
+
+START_TEST(new_isn_is_a_new_auction)
+{
+	unsigned int by[3] = {0}, rst[3] = {0};
+	struct rig_frame f;
+
+	rig_start(3, 1, STANDARD, "");
+	auction(9000, 150, 0, 0);
+	rig_client(9000, ISN + 500, 0, SYN, 0);
+	rig_turn(10 * US);
+	while (rig_read(BACK, &f)) {
+		ck_assert_uint_eq(f.seq, f.flags == RST ? ISN + 1 : ISN + 500);
+		(f.flags == RST ? rst : by)[f.dst_mac[5]]++;
+	}
+	for (unsigned int i = 0; i < 3; i++)
+		ck_assert(by[i] == 1 && rst[i] == 1);
+	rig_server(1, 9000, ISN + 1, 128, SYN_ACK); /* to the old one */
+	rig_turn(10 * US);
+	nothing_from(FRONT);
+	ck_assert_uint_eq(counts()->renewed, 1);
+	ck_assert_uint_eq(counts()->auctions, 2);
+}
+END_TEST
+
+START_TEST(ports_used_again)
+{
+	unsigned int by[3];
+	struct rig_frame f;
+
+	rig_start(3, 1, STANDARD, "");
+	auction(9000, 150, 130, 140);
+	client_got(1, 9000);
+	rig_client(9000, ISN + 1, 7002, FIN_ACK, 0);
+	rig_turn(10 * US);
+	while (rig_read(BACK, &f))
+		;
+	rig_client(9000, ISN + 9000, 0, SYN, 0);
+	rig_turn(MS);
+	ck_assert_uint_eq(sent_to(3, SYN, ISN + 9000, by), 3);
+	rig_server(0, 9000, ISN + 9001, 128, SYN_ACK);
+	rig_server(1, 9000, ISN + 9001, 129, SYN_ACK);
+	rig_server(2, 9000, ISN + 9001, 129, SYN_ACK);
+	rig_turn(10 * US);
+	ck_assert(rig_read(FRONT, &f) && f.seq == 7000);
+	rig_client(9000, ISN + 9001, 7001, ACK, 1);
+	sent_to(3, RST, ISN + 9001, by);
+	rig_turn(10 * US);
+	ck_assert(rig_read(BACK, &f));
+	ck_assert_uint_eq(f.dst_mac[5], 0);
+}
+END_TEST
+
+START_TEST(fallbacks)
+{
+	unsigned int by[3];
+	struct rig_frame f;
+
+	rig_start(3, 1, "\"auctions\":2", "");
+	rig_client(8000, ISN, 0, SYN, 100); /* TCP Fast Open */
+	rig_turn(10 * US);
+	ck_assert_uint_eq(sent_to(3, SYN, ISN, by), 1);
+	ck_assert_uint_eq(tg_auction_stats(rig.gateway.worker[0])->with_data, 1);
+	for (uint16_t i = 0; i < 3; i++)
+		rig_client((uint16_t)(9000 + i), ISN, 0, SYN, 0);
+	rig_turn(10 * US);
+	ck_assert_uint_eq(sent_to(3, SYN, ISN, by), 7); /* two auctions and a single one */
+	ck_assert_uint_eq(counts()->over_auctions, 1);
+	/* the answer to that one goes through, whatever its TTL; nobody else's does */
+	for (uint8_t i = 0; i < 3; i++)
+		rig_server(i, 9002, ISN + 1, 180, SYN_ACK);
+	rig_turn(10 * US);
+	ck_assert(rig_read(FRONT, &f));
+	ck_assert_uint_eq(f.ttl, 64);
+	nothing_from(FRONT);
+	ck_assert_uint_eq(sent_to(3, RST, ISN + 1, by), 2);
+}
+END_TEST
+
+START_TEST(rate)
+{
+	unsigned int by[3];
+
+	rig_start(3, 1, "\"syn_rate\":1", "");
+	for (unsigned int i = 0; i < 20; i++)
+		rig_client((uint16_t)(9000 + i), ISN, 0, SYN, 0);
+	rig_turn(10 * US);
+	ck_assert_uint_eq(sent_to(3, SYN, ISN, by),
+			  3 * counts()->auctions + 20 - counts()->auctions);
+	ck_assert_uint_gt(counts()->over_rate, 10);
+}
+END_TEST
+
+START_TEST(refusals)
+{
+	unsigned int by[3];
+
+	rig_start(3, 1, STANDARD, "");
+	rig_client(9000, ISN, 0, SYN, 0);
+	rig_turn(10 * US);
+	sent_to(3, SYN, ISN, by);
+	rig_server(0, 9000, ISN + 1, 255, SYN_ACK);
+	rig_server(1, 9000, ISN + 1, 64, RST_ACK); /* nobody listens */
+	rig_server(2, 9000, ISN + 1, 254, SYN_ACK);
+	rig_turn(10 * US);
+	client_got(2, 9000);
+	sent_to(3, RST, ISN + 1, by);
+	auction(9001, 255, 255, 255);
+	nothing_from(FRONT);
+	ck_assert_uint_eq(sent_to(3, RST, ISN + 1, by), 3);
+	ck_assert_uint_eq(counts()->refused, 1);
+}
+END_TEST
+
+START_TEST(foreign_answers)
+{
+	struct rig_frame strange = {.src_mac = {2, 0, 0, 0, 9, 9},
+				    .src = VIP,
+				    .dst = CLIENT,
+				    .src_port = 80,
+				    .dst_port = 9000,
+				    .ack = ISN + 1,
+				    .ttl = 128,
+				    .flags = SYN_ACK};
+	unsigned int by[3];
+
+	rig_start(3, 1, STANDARD, "");
+	auction(9000, 0, 0, 0);
+	rig_in(BACK, 0, strange); /* no server of ours */
+	strange.src_mac[4] = 1, strange.src_mac[5] = 1;
+	strange.ack = ISN;
+	rig_in(BACK, 0, strange); /* to another SYN */
+	rig_turn(10 * US);
+	nothing_from(FRONT);
+	rig_in(FRONT, 0, strange); /* from the clients' side: nobody may pose as the service */
+	strange.src_port = 81;
+	rig_in(BACK, 0, strange); /* another port of the same address */
+	rig_turn(10 * US);
+	nothing_from(FRONT);
+	ck_assert_uint_eq(counts()->open, 1);
+	/* without an auction, and not the one that the consistent hash names: reset */
+	strange.src_port = 80;
+	strange.dst_port = 9999;
+	strange.ack = ISN + 1;
+	for (uint8_t i = 0; i < 3; i++) {
+		strange.src_mac[5] = i;
+		rig_in(BACK, 0, strange);
+	}
+	rig_turn(10 * US);
+	ck_assert_uint_eq(sent_to(3, RST, ISN + 1, by), 2);
+}
+END_TEST
+
+START_TEST(all_traffic)
+{
+	struct rig_frame f;
+	unsigned int by[3];
+
+	rig_start(3, 1, STANDARD, "");
+	auction(9000, 150, 130, 140);
+	client_got(1, 9000);
+	sent_to(3, RST, ISN + 1, by);
+	rig_server(1, 9000, ISN + 1, 61, ACK);
+	rig_turn(10 * US);
+	ck_assert(rig_read(FRONT, &f));
+	ck_assert_uint_eq(f.ttl, 60); /* as a router does */
+	ck_assert(f.checksums);
+	ck_assert_uint_eq(tg_auction_server(rig.gateway.worker[0], 1)->hops, 3);
+}
+END_TEST
+
+START_TEST(server_goes_down)
+{
+	char err[256];
+	struct rig_frame f;
+	unsigned int by[3];
+	struct tg_config *c;
+
+	rig_start(3, 1, STANDARD, "");
+	auction(9000, 150, 130, 140);
+	client_got(1, 9000);
+	sent_to(3, RST, ISN + 1, by);
+	auction(9001, 150, 0, 0); /* open */
+	c = rig_config(3, STANDARD, "");
+	c->services[0].servers[0].state = TG_SERVER_DOWN;
+	c->services[0].servers[1].state = TG_SERVER_DOWN;
+	ck_assert_int_eq(tg_control_load(&rig.gateway, c, err, sizeof(err)), 0);
+	rig_client(9000, ISN + 1, 7002, ACK, 10); /* its server is gone: the client is told */
+	rig_turn(10 * US);
+	ck_assert(rig_read(FRONT, &f));
+	ck_assert_uint_eq(f.flags, RST);
+	ck_assert_uint_eq(f.seq, 7002);
+	ck_assert_uint_eq(f.src, VIP);
+	ck_assert_uint_eq(f.dst, CLIENT);
+	ck_assert_uint_eq(f.ttl, 64);
+	ck_assert(f.checksums);
+	ck_assert_uint_eq(tg_auction_stats(rig.gateway.worker[0])->gone, 1);
+	nothing_from(BACK);
+	rig_turn(300 * US); /* the one that was open: who answered may not serve any more */
+	nothing_from(FRONT);
+	ck_assert_uint_eq(sent_to(3, RST, ISN + 1, by), 3);
+	rig_client(9000, ISN + 77, 0, SYN, 0); /* and the ports may be used again */
+	rig_turn(10 * US);
+	ck_assert_uint_eq(sent_to(3, SYN, ISN + 77, by), 1);
+	ck_assert_uint_eq(by[2], 1);
+}
+END_TEST
+
+START_TEST(held_answers_meet_the_gate)
+{
+	const struct tg_gate_stats *gate;
+
+	rig_start(3, 1, "\"window_us\":5000",
+		  ",\"sojourn_max_us\":1000,\"gate\":\"drop\",\"gate_margin_us\":0");
+	gate = &rig.gateway.worker[0]->stats.gate;
+	auction(9000, 150, 0, 0);
+	rig_turn(5 *
+		 MS); /* the window is longer than T allows: what waited so long does not leave */
+	nothing_from(FRONT);
+	ck_assert_uint_eq(gate->late_dropped, 1);
+	ck_assert_uint_le(gate->max_sojourn_ns, 1000000);
+	/* the client asks again, the winner answers again: in time */
+	rig_client(9000, ISN, 0, SYN, 0);
+	rig_turn(10 * US);
+	rig_server(0, 9000, ISN + 1, 150, SYN_ACK);
+	rig_turn(10 * US);
+	client_got(0, 9000);
+	ck_assert_uint_le(gate->max_sojourn_ns, 1000000);
+}
+END_TEST
+
+START_TEST(full_flow_table)
+{
+	struct rig_frame f;
+	unsigned int by[3], stateless = 0;
+
+	rig_start(3, 1, "\"window_us\":300,\"syn_rate\":10000000", "");
+	for (uint16_t port = 1; port <= 1500; port++) { /* of 1024 slots */
+		rig_client(port, ISN, 0, SYN, 0);
+		rig_turn(10 * US);
+		sent_to(3, SYN, ISN, by);
+		for (uint8_t i = 0; i < 3; i++)
+			rig_server(i, port, ISN + 1, 150, SYN_ACK);
+		rig_turn(10 * US);
+		stateless += !rig_read(FRONT, &f);
+		sent_to(3, RST, ISN + 1, by);
+	}
+	/* one could not be placed; after it the consistent hash serves, and its server's answers pass */
+	ck_assert_uint_le(stateless, 2);
+	ck_assert_uint_gt(rig.gateway.worker[0]->stats.stateless, 100);
+}
+END_TEST
+
+START_TEST(no_buffer_leaks)
+{
+	unsigned int before, by[3];
+	struct rig_frame f;
+
+	rig_start(3, 1, STANDARD, "");
+	before = rte_mempool_avail_count(rig.pool);
+	for (uint16_t port = 1; port <= 300; port++) {
+		auction(port, 150, port % 3 != 0 ? 140 : 0, port % 5 != 0 ? 160 : 255);
+		rig_turn(400 * US);
+		while (rig_read(FRONT, &f))
+			;
+		sent_to(3, RST, ISN + 1, by);
+	}
+	ck_assert_uint_eq(rte_mempool_avail_count(rig.pool), before);
+}
+END_TEST
+
+START_TEST(two_workers)
+{
+	unsigned int by[3], got = 0;
+	struct rig_frame f;
+
+	rig_start(3, 2, STANDARD, "");
+	for (uint16_t port = 1; port <= 64;
+	     port++) { /* by either queue: they cross to their owner */
+		rig_client(port, ISN, 0, SYN, 0);
+		rig_turn(10 * US);
+		ck_assert_uint_eq(sent_to(3, SYN, ISN, by), 3);
+		for (uint8_t i = 0; i < 3; i++)
+			rig_in(BACK, port & 1,
+			       (struct rig_frame){.src_mac = {2, 0, 0, 0, 1, i},
+						  .src = VIP,
+						  .dst = CLIENT,
+						  .src_port = 80,
+						  .dst_port = port,
+						  .seq = 7000u + i,
+						  .ack = ISN + 1,
+						  .ttl = (uint8_t)(130 + i),
+						  .flags = SYN_ACK});
+		rig_turn(10 * US);
+		client_got(0, port);
+		ck_assert_uint_eq(sent_to(3, RST, ISN + 1, by), 2);
+		rig_turn(20 * MS);
+	}
+	for (unsigned int w = 0; w < 2; w++) {
+		ck_assert_uint_gt(tg_auction_service(rig.gateway.worker[w], 0)->auctions, 10);
+		got += (unsigned int)tg_auction_service(rig.gateway.worker[w], 0)->all_in;
+	}
+	ck_assert_uint_eq(got, 64);
+	ck_assert(!rig_read(BACK, &f));
+}
+END_TEST
+
+static void add(Suite *s, const char *name, const TTest *const *tests)
+{
+	TCase *tc = tcase_create(name);
+
+	tcase_add_checked_fixture(tc, NULL, teardown);
+	tcase_set_timeout(tc, UNIT_TIMEOUT_S);
+	for (; *tests != NULL; tests++)
+		tcase_add_test(tc, *tests);
+	suite_add_tcase(s, tc);
+}
+
+static Suite *suite(void)
+{
+	const TTest *const course[] = {a_connection,           the_window_ends,
+				       late_answers_of_all,    syn_again_during_and_after,
+				       lost_syn_is_sent_again, new_isn_is_a_new_auction,
+				       ports_used_again,       NULL};
+	const TTest *const bounds[] = {fallbacks,
+				       rate,
+				       refusals,
+				       foreign_answers,
+				       all_traffic,
+				       server_goes_down,
+				       held_answers_meet_the_gate,
+				       full_flow_table,
+				       no_buffer_leaks,
+				       two_workers,
+				       NULL};
+	Suite *s = suite_create("bid on the wire");
+
+	add(s, "course", course);
+	add(s, "bounds", bounds);
+	return s;
+}
+
+/* Each test has a gateway of its own; one process, whose memory holds one. */
+int main(void)
+{
+	char err[256];
+	int r;
+
+	setenv("CK_FORK", "no", 0);
+	if (tg_eal_start_private("bid-wire", 256, err, sizeof(err)) != 0) {
+		fprintf(stderr, "%s\n", err);
+		return EXIT_FAILURE;
+	}
+	r = unit_run(suite());
+	tg_eal_end();
+	return r;
+}
