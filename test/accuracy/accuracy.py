@@ -7,6 +7,7 @@ import time
 
 import bars
 import captured
+import clients
 import known
 import simulated
 import table
@@ -41,8 +42,11 @@ def simulate(chosen, replications):
     return cases
 
 
-def show(simulations, synthetic, real):
+def show(simulations, synthetic, real, live):
     table.show("Simulated", simulations)
+    if live:
+        table.show("Live: real clients and servers", live)
+        table.methods("All estimators on the live workloads, L", [c for c in live if c["quantity"] == "L"])
     table.show("Known arrivals: what gaps must give", synthetic)
     if real:
         table.show("Captures: client → server packets alone", real)
@@ -51,12 +55,13 @@ def show(simulations, synthetic, real):
         print("\nSKIPPED captures: TIDEGATE_CAPTURES names no folder with truth.tsv")
     table.methods("All estimators on the simulated workloads, L",
                   [c for c in simulations if c["quantity"] == "L" and not c["workload"].startswith(("ticks", "no time"))])
-    table.worst(simulations + real)
+    table.worst(simulations + live + real)
 
 
 def arguments():
     p = argparse.ArgumentParser(prog="test/accuracy/run.sh", description="How close every estimator comes to the truth.")
     p.add_argument("--short", action="store_true", help="a few workloads with asserted bounds, within 30 s")
+    p.add_argument("--live", action="store_true", help="real clients and servers in namespaces too; needs root")
     p.add_argument("--bars", action="store_true", help="the last line is the cases as JSON; exit code 1 where a bar is missed")
     p.add_argument("--json", metavar="FILE", help="cases, bars and what they rest on")
     p.add_argument("--picture", metavar="FILE.svg", help="the CDF of the errors")
@@ -73,43 +78,49 @@ def short(options):
     table.show("Known arrivals", synthetic)
     checks = list(asserted(cases))
     wrong = list(known.bad(synthetic))
+    live = clients.cases(short=True) if options.live else []
+    if live:
+        table.show("Live", live)
+        checks += clients.asserted(live)
+    skipped = sum(good is None for _, good in checks) + (live is None)
     for name, good in checks:
-        print(f"{'PASS' if good else 'FAIL'} {name}")
+        print({True: "PASS", False: "FAIL", None: "SKIPPED, the host is busy or a command is missing:"}[good], name)
     print("\n".join(f"FAIL {w}" for w in wrong) or "PASS known arrivals")
-    failed = sum(not good for _, good in checks) + bool(wrong)
-    return cases + synthetic, [], failed, len(checks) + 1
+    failed = sum(good is False for _, good in checks) + bool(wrong)
+    return cases + synthetic + (live or []), [], failed, len(checks) + 1 + (live is None), skipped
 
 
 def full(options):
     chosen = [w for w in workloads.everything() if not options.only or options.only in w.name]
     simulations = simulate(chosen, options.replications or 6)
     synthetic, real = list(known.cases()), [] if options.only else list(captured.cases())
-    show(simulations, synthetic, real)
-    cases = simulations + synthetic + real
+    live = (clients.cases() if options.live else []) or []
+    show(simulations, synthetic, real, live)
+    cases = simulations + synthetic + live + real
     judged = bars.judge(cases, chosen)
-    bars.show(judged)
+    bars.show(judged, cases)
     wrong = list(known.bad(synthetic))
     print("\n".join(f"FAIL {w}" for w in wrong) or "Known arrivals give what they must.")
-    return cases, judged, sum(not j["met"] for j in judged) + len(wrong), len(judged) + 1
+    return cases, judged, sum(not j["met"] for j in judged) + len(wrong), len(judged) + 1, 0
 
 
 def main():
     options = arguments()
     if not os.access(simulated.SIM, os.X_OK):
         sys.exit(f"{simulated.SIM} is not built (meson setup build && ninja -C build), or TIDEGATE_BUILD names another folder")
-    cases, judged, failed, total = (short if options.short else full)(options)
+    cases, judged, failed, total, skipped = (short if options.short else full)(options)
     plain = [{k: c[k] for k in PUBLISHED} for c in cases]
     if options.json:
         with open(options.json, "w", encoding="utf-8") as f:
             json.dump({"cases": [{**p, "windows": c["windows"], "known": c["known"], "errors": c["errors"]}
-                                 for p, c in zip(plain, cases)], "bars": judged, "not_measured": bars.NOT_MEASURED}, f, indent=1)
+                                 for p, c in zip(plain, cases)], "bars": judged, "not_measured": bars.not_measured(cases)}, f, indent=1)
     if options.picture and not table.picture(options.picture, cases):
         print("SKIPPED the picture: python3-matplotlib is missing")
     if options.bars:
         print(json.dumps({"cases": plain}))
         return 1 if failed else 0
     if options.short:
-        print(f"{total - failed} passed, {failed} failed, 0 skipped")
+        print(f"{total - failed - skipped} passed, {failed} failed, {skipped} skipped")
         return 1 if failed else 0
     return 0
 

@@ -45,6 +45,21 @@ def windows(results, service, quantity):
     return out
 
 
+def requests_there(results, service):
+    """Of the requests at each server, by replication: as windows() has it, with time means in place of times; and by how
+    much means over 100 ms differ, of the mean there."""
+    answered = {s["name"]: next((t["answered"] for t in s["services"] if t["service"] == service), {"mean": 0})
+                for s in results["servers"]}
+    report = next(s for s in results["gateways"][0]["services"] if s["name"] == service)
+    out, off = [], []
+    for server in report["servers"]:
+        level, asked = server["requests_there"], values(answered[server["name"]])
+        out += [[server["name"], t, q, int(n), int(n)]
+                for t, q, n in zip(values(level["there"]), values(level["estimated"]), asked) if t and n]
+        off.append(level["window_error"]["mean"] if level["window_error"] else 0)
+    return out, max(off)
+
+
 def case(workload, quantity, estimator, found):
     """The figures of one case. The error of the mean is the worst server's; windows without a figure count as missed."""
     by_server = {}
@@ -59,7 +74,7 @@ def case(workload, quantity, estimator, found):
     worst = max(pooled, key=lambda e: abs(e[0])) if pooled else (None, None)
     known = len(errors) / len(found) if found else 0
     return {"workload": workload, "quantity": quantity, "estimator": estimator, "error_of_mean": worst[0],
-            "error_ms": worst[1] / 1e6 if pooled else None,
+            "error_ms": worst[1] / 1e6 if pooled and quantity != "q" else None,
             "median_relative_error": statistics.median(errors) if errors else None,
             "within_5": sum(e <= 0.05 for e in errors) / len(found) if found else 0,
             "within_15": sum(e <= 0.15 for e in errors) / len(found) if found else 0,
@@ -75,3 +90,5 @@ def cases(workload, replications):
             if quantity == "S" and (workload.protocol == "udp" or workload.no_server_truth or estimator not in ("auto", "ack")):
                 continue  # no handshake that tells the path; or the simulator's S ends where the answer begins
             yield case(workload.name, quantity, estimator, windows(results, estimator, quantity))
+        found, off = requests_there(results, estimator)
+        yield {**case(workload.name, "q", estimator, found), "error_by_100_ms": off}

@@ -76,10 +76,14 @@ def picture(path, cases):
     matplotlib.use("Agg")
     from matplotlib import pyplot
     matplotlib.rcParams["svg.hashsalt"] = "tidegate"
-    figure, axes = pyplot.subplots(1, 2, figsize=(11, 4.2), sharey=True)
-    for axis, (title, captures) in zip(axes, (("simulated, a window", False), ("captures, a connection", True))):
-        chosen = [c for c in cases if c["workload"].startswith("capture ") == captures and
-                  not c["workload"].startswith("known: ")]
+    parts = {"simulated, a window": [], "live, a window": [], "captures, a connection": []}
+    for c in (c for c in cases if not c["workload"].startswith("known: ")):
+        kind = c["workload"].split(" ", 1)[0]
+        parts[{"live:": "live, a window", "capture": "captures, a connection"}.get(kind, "simulated, a window")].append(c)
+    parts = {title: chosen for title, chosen in parts.items() if chosen}
+    figure, axes = pyplot.subplots(1, len(parts), figsize=(5.5 * len(parts), 4.2), sharey=True, squeeze=False)
+    axes = axes[0]
+    for axis, (title, chosen) in zip(axes, parts.items()):
         for kind in dict.fromkeys((c["estimator"], c["quantity"]) for c in chosen):
             mine = [c for c in chosen if (c["estimator"], c["quantity"]) == kind]
             errors = sorted(max(abs(e), 1e-4) for c in mine for e in c["errors"])
@@ -89,8 +93,7 @@ def picture(path, cases):
         axis.set(xscale="log", title=title, xlabel="relative error", xlim=(1e-4, 1e3), ylim=(0, 1))
         for bound in (0.05, 0.15):
             axis.axvline(bound, color="0.8", linewidth=0.8)
-        if chosen:
-            axis.legend(fontsize=7, loc="lower right")
+        axis.legend(fontsize=7, loc="lower right")
     axes[0].set_ylabel("share of all")
     figure.tight_layout()
     figure.savefig(path, metadata={"Date": None})

@@ -36,6 +36,12 @@ FAULTS = {
     "periodic": [{"at_s": 0, "slow": 1}, {"at_s": 5, "slow": 5}],  # again every 10 s
     "hung": [{"at_s": 0, "slow": 1}, {"at_s": 3, "state": "hung"}],
 }
+# it fails and recovers within the time that counts
+FAILURES = {
+    "down for 5 s": [{"at_s": 0, "slow": 1}, {"at_s": 7, "state": "down"}, {"at_s": 12, "state": "up"}],
+    "refuses for 5 s": [{"at_s": 0, "slow": 1}, {"at_s": 7, "state": "refuses"}, {"at_s": 12, "state": "up"}],
+    "hung for 5 s": [{"at_s": 0, "slow": 1}, {"at_s": 7, "state": "hung"}, {"at_s": 12, "state": "up"}],
+}
 MORE = (("none", .9), ("periodic", .7), ("+20ms", .7))
 THINK_MS, TRIP_MS, WORK_MS = 100, 3, 12.5
 
@@ -56,6 +62,20 @@ def four(fault, rho, workers=4, known=None, requests=20, work=None, work_ms=WORK
     return "four", s
 
 
+def many(n, rho, slow=0):
+    """Settings of hundred.json for another number of servers, of one worker each; so many of them slow."""
+    address = [f"10.{i >> 16}.{i >> 8 & 255}.{i & 255}" for i in range(1, n + 1)]
+    return "hundred", {
+        "clients[0].clients": clients(rho, 1, n),
+        "config.services[0].servers": [{"name": f"s{i}", "address": a} for i, a in enumerate(address)],
+        "servers": [{"address": a, "service_us": 10000, "changes": FAULTS["x5" if i < slow else "none"]}
+                    for i, a in enumerate(address)]}
+
+
+def gateways(n):
+    return {"gateways": [{"workers": 1, "rx_ring": 256, "tx_ring": 256}] * n}
+
+
 def cases():
     """name: (scenario, settings, policies)"""
     out = {}
@@ -67,7 +87,7 @@ def cases():
         for rho in (.3, .5, .7, .9) if fault not in ("x2", "hung") else (.7, .9):
             policies = ALL if (fault, rho) in (("none", .5), ("x3", .7)) else FEW if (fault, rho) in MORE else LEAST
             add(f"{fault} {rho}", four(fault, rho), policies)
-    for k in (5, 100):
+    for k in (1, 5, 100):
         add(f"x5 0.5 K={k}", four("x5", .5, requests=k), LEAST)
     add("x5 0.7 c=8", four("x5", .7, workers=8), LEAST)
     add("x5 0.7 workers left at 1", four("x5", .7, known=1), LEAST)
@@ -87,9 +107,16 @@ def cases():
         **{f"servers[{i}].changes": FAULTS["x5"] for i in range(10, 100, 10)}}), LEAST)
     for fault in ("none", "x3"):
         add(f"open {fault}", ("open", {"servers[3].changes": FAULTS[fault]}), FEW)
+    for n, slow in ((2, 0), (2, 1), (10, 1), (1000, 0), (1000, 100)):
+        add(f"{n} servers of one worker, {slow} x5", (*many(n, .5, slow)[:1], {**many(n, .5, slow)[1], **({"replications": 2} if n > 100 else {})}), LEAST)
+    for n in (1, 4, 8):
+        add(f"x3 0.7 gateways: {n}", ("four", {**four("x3", .7)[1], **gateways(n)}), LEAST)
+        add(f"none 0.7 gateways: {n}", ("four", {**four("none", .7)[1], **gateways(n)}), LEAST)
+    for failure, changes in FAILURES.items():
+        add(f"{failure}, 0.5", ("four", {**four("none", .5)[1], "servers[3].changes": changes}), LEAST)
     for workers in (1, 4, 16):
-        for rho in (.3, .9):
-            add(f"error c={workers} {rho}", four("none", rho, workers=workers), ["model", "hybrid-seed", "latency"])
+        for rho in (.3, .5, .7, .9):
+            add(f"error c={workers} {rho}", four("none", rho, workers=workers), ["model", "queue", "hybrid-seed", "completion", "latency"])
     return out
 
 
@@ -112,7 +139,7 @@ def simulate(scenario, settings, policy, seed, replications):
     os.close(handle)
     try:
         done = subprocess.run(["nice", *command(scenario, settings, policy, seed, replications, path)], stdin=subprocess.DEVNULL,
-                              capture_output=True, text=True, timeout=120)
+                              capture_output=True, text=True, timeout=900)
         if done.returncode != 0:
             raise SystemExit(f"{' '.join(done.args)}: exit code {done.returncode}: {done.stderr[-600:]}")
         with open(path) as f:
