@@ -234,6 +234,7 @@ static void judge_server(const struct tg_pirate_config *c, struct tg_pirate_serv
 static void emit(const struct tg_pirate_config *c, struct tg_pirate_server *s,
 		 struct tg_ack_near *n, struct tg_ack_far *f, struct tg_sample *out, bool echo)
 {
+	memset(out, 0, sizeof(*out));
 	out->server = TG_SAMPLE_UNKNOWN;
 	if (!echo || !tg_echo_sample(c, s, n, f, out))
 		ack_sample(c, n, out);

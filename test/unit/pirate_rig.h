@@ -8,6 +8,8 @@
 #include <netinet/in.h>
 #include <string.h>
 
+#include <check.h>
+
 #include "state.h"
 
 #define ACK TG_TCP_ACK
@@ -46,9 +48,20 @@ static inline void start(struct rig *r, uint8_t estimator)
 	start_at(r, estimator, TG_GAP_MODE_SUM, 1000000000);
 }
 
-static inline bool count(struct rig *r, bool sampled)
+/* Memory for a sample that holds what another one left there: all of it must be written. */
+static inline struct tg_sample used_memory(void)
+{
+	struct tg_sample s;
+
+	memset(&s, 1, sizeof(s));
+	return s;
+}
+
+static inline bool count(struct rig *r, bool sampled, const struct tg_sample *s)
 {
 	if (sampled) {
+		ck_assert(s->kind == TG_ESTIMATOR_GAP || !s->unsure);
+		r->last = *s;
 		r->samples++;
 		r->exchanges += r->last.count;
 		r->sum += r->last.latency * r->last.count;
@@ -58,8 +71,11 @@ static inline bool count(struct rig *r, bool sampled)
 
 static inline bool arrive(struct rig *r, const struct tg_pkt *p, uint64_t t)
 {
-	return count(r, tg_pirate_arrive(&r->c, r->server, r->estimator, r->near.words, r->far, p,
-					 t, &r->last));
+	struct tg_sample s = used_memory();
+	bool sampled = tg_pirate_arrive(&r->c, r->server, r->estimator, r->near.words, r->far, p, t,
+					&s);
+
+	return count(r, sampled, &s);
 }
 
 static inline void depart(struct rig *r, const struct tg_pkt *p, uint64_t arrival,
@@ -71,8 +87,10 @@ static inline void depart(struct rig *r, const struct tg_pkt *p, uint64_t arriva
 
 static inline bool finish(struct rig *r)
 {
-	return count(r, tg_pirate_finish(&r->c, r->server, r->estimator, r->near.words, r->far,
-					 &r->last));
+	struct tg_sample s = used_memory();
+	bool sampled = tg_pirate_finish(&r->c, r->server, r->estimator, r->near.words, r->far, &s);
+
+	return count(r, sampled, &s);
 }
 
 static inline bool pass(struct rig *r, const struct tg_pkt *p, uint64_t t)
