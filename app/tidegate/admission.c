@@ -157,7 +157,7 @@ static void hold(struct tg_worker *w, struct tg_burst *b, unsigned int i, uint8_
 	p->polled = b->now;
 	p->deadline = b->arrival[i] + rule->wait_max;
 	p->segment = *segment;
-	p->cost = cost;
+	tg_waiting_price(&a->waiting, p, cost);
 	p->wire_len = b->wire_len[i];
 	p->port = b->port;
 	p->server = b->server[i];
@@ -167,7 +167,8 @@ static void hold(struct tg_worker *w, struct tg_burst *b, unsigned int i, uint8_
 	show_waiting(w, pool, class);
 }
 
-/* Behind what waits of its flow. Of an exchange or a connection that one has paid. */
+/* Behind what waits of its flow. Of an exchange or a connection one pays; none may, where all that waits is
+ * a copy of what was answered. */
 static void hold_behind(struct tg_worker *w, struct tg_burst *b, unsigned int i,
 			const struct tg_waiting_flow *f)
 {
@@ -177,7 +178,7 @@ static void hold_behind(struct tg_worker *w, struct tg_burst *b, unsigned int i,
 	uint32_t cost = 0;
 	struct tg_admit_segment s = {0};
 
-	if (f->pool == rule->pool->index && rule->cost >= TG_ADMIT_PACKET)
+	if (f->pool == rule->pool->index && (rule->cost >= TG_ADMIT_PACKET || f->paying == 0))
 		cost = cost_of(w, b, i, rule->cost);
 	if (cost > 0) {
 		s = tg_admit_segment(tokens, &p->key.client, p->key.service);

@@ -92,6 +92,7 @@ struct tg_waiting_packet *tg_waiting_add(struct tg_waiting *w, uint8_t pool, uin
 	q->last = i;
 	p->flow = join_flow(w, pool, queue, hash);
 	w->n++;
+	p->cost = 0;
 	w->n_class[class]++;
 	w->n_pool[pool][class]++;
 	w->pools |= UINT64_C(1) << pool;
@@ -122,6 +123,7 @@ static void take_off(struct tg_waiting *w, uint16_t i)
 		w->packet[p->next].prev = p->prev;
 	p->next = w->free;
 	w->free = i;
+	w->flow[p->flow].paying -= p->cost > 0;
 	leave_flow(w, p->flow);
 	w->n--;
 	w->n_class[class]--;

@@ -39,6 +39,7 @@ struct tg_waiting_queue {
 struct tg_waiting_flow {
 	uint64_t hash;
 	uint16_t n, next; /* of its chain */
+	uint16_t paying;  /* those of them that cost something */
 	uint8_t pool, queue;
 };
 
@@ -67,9 +68,18 @@ static inline struct tg_waiting_flow *tg_waiting_flow_of(const struct tg_waiting
 	return i != TG_WAITING_NONE ? &w->flow[i] : NULL;
 }
 
-/* A place at the end of a queue, to be filled in (but for pool, queue, hash); NULL: its class is full. */
+/* A place at the end of a queue, to be filled in (but for pool, queue, hash; cost: 0 until
+ * tg_waiting_price); NULL: its class is full. */
 struct tg_waiting_packet *tg_waiting_add(struct tg_waiting *w, uint8_t pool, uint8_t queue,
 					 uint64_t hash);
+/* What the packet just added costs. */
+static inline void tg_waiting_price(struct tg_waiting *w, struct tg_waiting_packet *p,
+				    uint32_t cost)
+{
+	p->cost = cost;
+	w->flow[p->flow].paying += cost > 0;
+}
+
 /* The oldest of a queue; NULL: it is empty. */
 struct tg_waiting_packet *tg_waiting_first(const struct tg_waiting *w, uint8_t pool, uint8_t queue);
 /* Takes the oldest of a queue off it; it stays readable until the next tg_waiting_add. */

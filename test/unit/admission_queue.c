@@ -85,6 +85,24 @@ START_TEST(flows_of_a_chain_are_told_apart)
 }
 END_TEST
 
+/* Whether one of a flow's packets pays is known until the last that does is gone. */
+START_TEST(who_pays_is_counted)
+{
+	const uint32_t costs[] = {0, 3, 0, 1, 0};
+	const unsigned int paying[] = {2, 1, 1, 0, 0};
+
+	for (unsigned int i = 0; i < 5; i++) {
+		ck_assert(add(POOL, BURST(0), 9, i));
+		tg_waiting_price(&w, &w.packet[w.queue[POOL][BURST(0)].last], costs[i]);
+	}
+	ck_assert_uint_eq(tg_waiting_flow_of(&w, 9)->paying, 2);
+	for (unsigned int i = 0; i < 4; i++) {
+		ck_assert_uint_eq(next(POOL, BURST(0)), i);
+		ck_assert_uint_eq(tg_waiting_flow_of(&w, 9)->paying, paying[i]);
+	}
+}
+END_TEST
+
 START_TEST(a_class_is_bounded_and_so_is_the_other)
 {
 	/* three times, so that no place is lost */
@@ -265,6 +283,7 @@ static Suite *suite(void)
 	tcase_add_checked_fixture(tc, set_up, tear_down);
 	tcase_add_test(tc, first_come_first_gone);
 	tcase_add_test(tc, flows_of_a_chain_are_told_apart);
+	tcase_add_test(tc, who_pays_is_counted);
 	tcase_add_test(tc, a_class_is_bounded_and_so_is_the_other);
 	tcase_add_test(tc, the_newest_of_the_least_valuable_is_shed);
 	tcase_add_test(tc, a_full_class_takes_a_more_valuable_one_for_a_less);
