@@ -27,7 +27,8 @@ struct server {
 	bool has_s; /* S is known of some exchange */
 	struct sums last;
 	/* fading */
-	double service, shares, recent, recents, path, paths, arrivals, squares, ticks, span;
+	double service, shares, answers, shown, shows, recent, recents, arrivals, squares, ticks,
+		span;
 	/* prediction against what came: fading, as the law has it; and as it was given out, by windows */
 	double law_ns, asked, came_ns, came;
 	double plain,
@@ -216,16 +217,9 @@ static void take(struct server *e, const struct sums *d, double dt_ns)
 			 : (double)d->answers);
 	fade(&e->recent, fast, (double)d->server_ns);
 	fade(&e->recents, fast, (double)d->answers);
-	if (d->seen > 0 && d->answers > 0) {
-		double s = (double)d->server_ns / (double)d->answers;
-		double p = (double)d->seen_ns / (double)d->seen - s;
-
-		fade(&e->path, slow, (p > 0 ? p : 0) * (double)d->seen);
-		fade(&e->paths, slow, (double)d->seen);
-	} else {
-		fade(&e->path, slow, 0);
-		fade(&e->paths, slow, 0);
-	}
+	fade(&e->answers, slow, (double)d->answers);
+	fade(&e->shown, slow, (double)d->seen_ns);
+	fade(&e->shows, slow, (double)d->seen);
 	fade(&e->law_ns, trusted, e->plain * n);
 	fade(&e->asked, trusted, n);
 	fade(&e->came_ns, trusted, (double)d->server_ns);
@@ -239,6 +233,15 @@ static void take(struct server *e, const struct sums *d, double dt_ns)
 static double per(double sum, double n, double otherwise)
 {
 	return n > 1e-9 ? sum / n : otherwise;
+}
+
+/* How much longer than S an answer takes to show: of sums, as an exchange may show in another tick
+ * than its S does, and what is cut at 0 tick by tick comes out too long. */
+static double path_ns(const struct server *e)
+{
+	if (e->shows <= 1e-9 || e->answers <= 1e-9)
+		return e->view.path_ns;
+	return fmax(0, e->shown / e->shows - e->service / e->answers);
 }
 
 /* Variability of arrivals, by the index of dispersion of the counts a tick: it is Ca2 of a renewal
@@ -302,7 +305,7 @@ static void estimate(struct server *e, const struct tg_gateway *g, uint16_t serv
 
 	levels(g, server, v);
 	v->server_ns = per(e->recent, e->recents, v->server_ns);
-	v->path_ns = per(e->path, e->paths, v->path_ns);
+	v->path_ns = path_ns(e);
 	late = overdue(g, server, v);
 	v->service_ns = tg_service_ns(e->service + late, e->shares + v->overdue);
 	if (c->service_time_us != 0)

@@ -47,17 +47,19 @@ def windows(results, service, quantity):
 
 def requests_there(results, service):
     """Of the requests at each server, by replication: as windows() has it, with time means in place of times; and by how
-    much means over 100 ms differ, of the mean there."""
+    much means over 100 ms differ, of the mean there (the worse server). None: never anything at a server, as gap, which
+    does not know when a request is open, has it."""
     answered = {s["name"]: next((t["answered"] for t in s["services"] if t["service"] == service), {"mean": 0})
                 for s in results["servers"]}
     report = next(s for s in results["gateways"][0]["services"] if s["name"] == service)
     out, off = [], []
     for server in report["servers"]:
         level, asked = server["requests_there"], values(answered[server["name"]])
-        out += [[server["name"], t, q, int(n), int(n)]
+        out += [[server["name"], t, q or None, int(n), int(n)]
                 for t, q, n in zip(values(level["there"]), values(level["estimated"]), asked) if t and n]
-        off.append(level["window_error"]["mean"] if level["window_error"] else 0)
-    return out, max(off)
+        if level["window_error"] and level["estimated"]["mean"]:
+            off.append(level["window_error"]["mean"])
+    return out, max(off, default=None)
 
 
 def case(workload, quantity, estimator, found):

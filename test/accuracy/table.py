@@ -32,6 +32,17 @@ def show(title, cases):
         print(f"| {key[0]} | {key[1]} | {n} | {' | '.join(cell(mine.get(e)) for e in estimators)} |")
 
 
+def requests(cases):
+    """Requests at the servers, truth beside the estimate of those that have one: both are means over time and windows."""
+    cases = [c for c in cases if c["quantity"] == "q" and c["pairs"]]
+    print("\n### Requests at the servers\n\n| workload | estimator | there | estimated | error, worse server | median window | "
+          "by 100 ms |\n| --- | --- | --- | --- | --- | --- | --- |")
+    for c in cases:
+        there, said = (statistics.fmean(column) for column in zip(*c["pairs"]))
+        print(f"| {c['workload']} | {c['estimator']} | {there:.2f} | {said:.2f} | {percent(c['error_of_mean'], True)} | "
+              f"{percent(c['median_relative_error'])} | {percent(c['error_by_100_ms'])} |")
+
+
 def worst(cases):
     """Of each estimator and quantity: how many cases are within 15 %, say nothing, and the worst by name."""
     print("\n### The worst\n\n| estimator | quantity | cases | within 15 % | without a figure | worst | error |"

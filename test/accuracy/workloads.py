@@ -70,7 +70,7 @@ class Workload:
             groups.append({"name": estimator, "service": estimator, **self.group})
         return {"version": 1, "seed": 11, "replications": replications, "warmup_s": self.warmup,
                 "duration_s": round(self.duration, 3), "gateways": [{"rx_ring": 1024, "tx_ring": 1024}],
-                "config": {"flow_table": {"slots_per_worker": 16384, "closed_s": 1}, "services": services},
+                "config": {"flow_table": {"slots_per_worker": 65536, "closed_s": 1}, "services": services},
                 "servers": servers, "clients": groups}
 
 

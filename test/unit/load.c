@@ -183,6 +183,29 @@ START_TEST(requests_there)
 }
 END_TEST
 
+/* S of an exchange may be known a tick before or after its answer shows; the path is none the longer. */
+START_TEST(path_over_ticks)
+{
+	static const uint64_t s_ns[2] = {20 * MS, 4 * MS};
+
+	set_up();
+	tick();
+	for (unsigned int i = 0; i < 400; i++) {
+		struct tg_server_stats *st = stats[0];
+
+		exchange(0, 0, 1, s_ns[i & 1], 2 * MS, 1);
+		/* what shows in this tick is the other one */
+		st->seen_ns += s_ns[~i & 1] - s_ns[i & 1];
+		tick();
+	}
+	is_near(view(0)->path_ns, 2e6, .1);
+	stats[0]->waiting = 7;
+	tick();
+	is_near(view(0)->in_system, 7 * 12 / (12 + 2.), .02);
+	tear_down();
+}
+END_TEST
+
 /* A server that hangs answers nothing; the ages of what waits there tell. */
 START_TEST(hung)
 {
@@ -469,7 +492,8 @@ static Suite *suite(void)
 	Suite *s = suite_create("load");
 
 	UNIT_CASE(s, "observed", nothing_known, service_and_path, service_while_crowded,
-		  slowness_shows_within_half_a_second, requests_there, hung, latency_stands_for_s);
+		  slowness_shows_within_half_a_second, requests_there, path_over_ticks, hung,
+		  latency_stands_for_s);
 	UNIT_CASE(s, "configured", configured, absurd);
 	UNIT_CASE(s, "predicted", model_keeps_to_what_was_seen, model_as_written,
 		  predictions_are_mended, delay_is_no_error);
