@@ -197,6 +197,26 @@ static void name_alternatives(const struct tg_worker *w, struct tg_burst *b, uns
 			b->alternative[i][to++] = candidate[k];
 }
 
+/*
+ * The server of a new flow. Who only watches may have seen it (seen): the flow is measured there, and
+ * what the policy would have done is counted beside.
+ */
+static uint16_t server_of(struct tg_worker *w, uint16_t seen, const struct tg_pkt *p,
+			  bool consistent)
+{
+	uint16_t server;
+
+	if (likely(seen == TG_NO_SERVER))
+		return pick(w, p, consistent);
+	server = consistent ? TG_NO_SERVER : pick(w, p, false);
+	if (server != TG_NO_SERVER) {
+		tg_snapshot_stats(w->snapshot, server, w->index)->picked++;
+		w->stats.compared++;
+		w->stats.elsewhere += server != seen;
+	}
+	return seen;
+}
+
 /* A packet without an entry: choose a server, make the entry. */
 static void place(struct tg_worker *w, struct tg_burst *b, unsigned int i)
 {
@@ -209,8 +229,7 @@ static void place(struct tg_worker *w, struct tg_burst *b, unsigned int i)
 		tg_drop(b, i, why);
 		return;
 	}
-	if (b->server[i] == TG_NO_SERVER)
-		b->server[i] = pick(w, p, consistent);
+	b->server[i] = server_of(w, b->server[i], p, consistent);
 	if (b->server[i] == TG_NO_SERVER) {
 		tg_drop(b, i, TG_DROP_NO_SERVER);
 		return;

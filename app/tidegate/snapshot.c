@@ -9,6 +9,7 @@
 
 #include "health.h"
 #include "routes.h"
+#include "true_server.h"
 
 static int allocate(struct tg_snapshot *s, const struct tg_registry *r)
 {
@@ -214,6 +215,10 @@ int tg_snapshot_create(const struct tg_snapshot_env *env, struct tg_config *conf
 		r = tg_local_make(env, config, &s->local);
 	if (r == 0)
 		r = tg_health_sources_make(env, s, &s->probing);
+	if (r == 0 && env->ports != NULL && env->neigh == NULL) {
+		s->seen = tg_true_servers_create(s);
+		r = s->seen == NULL ? -ENOMEM : 0;
+	}
 	if (r == 0 && env->admission != NULL)
 		r = tg_admission_compile(s, env, service_id, err, err_len);
 	if (r != 0) {
@@ -256,6 +261,7 @@ void tg_snapshot_free(struct tg_snapshot *s)
 	if (s->local != NULL)
 		tg_neigh_local_free(s->local);
 	tg_health_sources_free(s->probing);
+	tg_true_servers_free(s->seen);
 	tg_admission_drop(s);
 	free(s->admission);
 	free(s->group);

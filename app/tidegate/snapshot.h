@@ -19,6 +19,7 @@
 #include "tg_neigh.h"
 
 struct tg_health_sources;
+struct tg_true_servers;
 
 struct tg_snapshot {
 	uint64_t version; /* 1, 2, ... */
@@ -26,6 +27,7 @@ struct tg_snapshot {
 	struct tg_service_table *services;
 	struct tg_health_sources *probing; /* NULL: no server is checked */
 	struct tg_neigh_local *local;      /* NULL offline and in shadow mode */
+	struct tg_true_servers *seen;      /* shadow mode: to whom frames go; else NULL */
 	unsigned int n_workers;
 	/* by service id, 0..n_services-1; ids that are not in use have no group */
 	unsigned int n_services;

@@ -37,6 +37,7 @@ struct tg_server_stats {
 	struct tg_hist server;  /* S */
 	struct tg_pirate_server pirate;
 	/* what choosing a server needs */
+	uint64_t picked; /* flows that the policy would have placed here, of those whose server was seen */
 	uint64_t requests;  /* exchanges that opened */
 	uint64_t seen;      /* those whose answer, or end, has shown */
 	uint64_t seen_ns;   /* sum over them: request's departure to when it showed */
@@ -54,6 +55,8 @@ struct tg_worker_stats {
 	uint64_t handed_over;       /* to the owning worker, by ring */
 	uint64_t stateless;         /* forwarded by consistent hash, without a flow entry */
 	uint64_t repicked;          /* flows whose server went away */
+	uint64_t compared;          /* new flows whose server was seen: nothing is sent */
+	uint64_t elsewhere;         /* of those: the policy would have picked another server */
 	uint64_t icmp_errors;       /* sent on to the server of the flow that they quote */
 	uint64_t too_big_sent;      /* ICMP errors of our own, to clients */
 	uint64_t refused;           /* packets that the driver did not take at the first try */

@@ -47,6 +47,7 @@ static void add_worker(struct tg_totals *t, const struct tg_worker *w)
 static void add_server(struct tg_totals_server *out, const struct tg_server_stats *st)
 {
 	out->flows += tg_stat_read(&st->flows);
+	out->picked += tg_stat_read(&st->picked);
 	out->packets += tg_stat_read(&st->packets);
 	out->bytes += tg_stat_read(&st->bytes);
 	out->setup += tg_stat_read(&st->setup);

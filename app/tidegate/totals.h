@@ -16,7 +16,8 @@ struct tg_totals_server {
 	uint16_t id, service; /* ids */
 	const struct tg_config_server *config;
 	uint64_t flows, packets, bytes;
-	uint64_t open; /* flows now */
+	uint64_t picked; /* flows that the policy would have placed here */
+	uint64_t open;   /* flows now */
 	uint64_t exchanges[TG_ESTIMATOR_COUNT];
 	uint64_t setup, unsure;
 	uint64_t repeated, syns_repeated; /* requests and SYNs that clients sent again */

@@ -12,6 +12,7 @@
 #include "port/rx.h"
 #include "port/tx.h"
 #include "tg_mem.h"
+#include "true_server.h"
 
 #define RELEASE_BURSTS 8 /* a turn */
 
@@ -138,6 +139,8 @@ static void run(struct tg_worker *w, enum source from)
 		w->stats.received += b->n;
 		for (unsigned int i = 0; i < b->n; i++)
 			w->stats.received_bytes += b->wire_len[i];
+		if (unlikely(w->snapshot->seen != NULL))
+			tg_true_servers_burst(w->snapshot->seen, b);
 		tg_pipeline_run(w, b);
 	}
 	if (unlikely(w->virtual_time != NULL))

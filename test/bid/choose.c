@@ -129,11 +129,11 @@ static uint8_t ttl_of(const struct state *st, unsigned int i)
 /* An auction; answers in the order of when[]. */
 static unsigned int auction(struct state *st, const double *when, double *after)
 {
-	const struct tg_pkt syn = {
-		.key = {.service = SERVICE,
-			.protocol = IPPROTO_TCP,
-			.client_port = (uint16_t)++sessions,
-			.client = {{(uint8_t)(sessions >> 16), (uint8_t)(sessions >> 24)}}}};
+	const uint32_t id = ++sessions;
+	const struct tg_pkt syn = {.key = {.service = SERVICE,
+					   .protocol = IPPROTO_TCP,
+					   .client_port = (uint16_t)id,
+					   .client = {{(uint8_t)(id >> 16), (uint8_t)(id >> 24)}}}};
 	static char packet;
 	uint64_t start = (uint64_t)((100 + st->now) * HZ), at = start;
 	struct tg_auction *a = tg_bid_open(table, &config, &syn, sessions, TG_NO_SERVER, start);

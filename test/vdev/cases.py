@@ -442,6 +442,19 @@ def shadow_sends_nothing():
 
 
 @case(quick=True)
+def shadow_says_what_would_change():
+    """A mirror behind a balancer shows each flow's server: it is measured there; the policy's picks are counted beside"""
+    a, b = server("a", 11), server("b", 12)
+    to_a = [Ether(dst=a["mac"], src=CLIENT_MAC) / syn(n)[IP] for n in range(100)]
+    tunnelled = [ether() / IP(src="10.0.0.2", dst=b["address"]) / syn(1000 + n)[IP] for n in range(20)]
+    _, out, report = run(to_a + tunnelled, [service(servers=[a, b], policy="round-robin")], ours=("--shadow",))
+    servers = report["services"][0]["servers"]
+    assert len(out) == 0 and [s["flows"] for s in servers] == [100, 20], servers
+    assert [s["would_flows"] for s in servers] == [60, 60], servers
+    assert report["placing"] == {"flows_compared": 120, "flows_elsewhere": 60}, report["placing"]
+
+
+@case(quick=True)
 def control_and_telemetry():
     """tidegatectl, drain, reload of good and bad files, telemetry, modes of both sockets"""
     with Gateway([service()]) as g:

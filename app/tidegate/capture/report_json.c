@@ -92,6 +92,7 @@ static json_t *server(const struct tg_totals_server *s, bool *fits)
 	set(o, "name", json_string(s->config->name), fits);
 	set(o, "address", address(&s->config->address), fits);
 	set(o, "flows", number(s->flows), fits);
+	set(o, "would_flows", number(s->picked), fits);
 	set(o, "packets", number(s->packets), fits);
 	set(o, "bytes", number(s->bytes), fits);
 	set(o, "exchanges", number(exchange_sum(s->exchanges)), fits);
@@ -279,6 +280,16 @@ static json_t *gate(const struct tg_gate_stats *g, bool *fits)
 	return o;
 }
 
+/* Of new flows whose server was seen. */
+static json_t *placing(const struct tg_worker_stats *all, bool *fits)
+{
+	json_t *o = json_object();
+
+	set(o, "flows_compared", number(all->compared), fits);
+	set(o, "flows_elsewhere", number(all->elsewhere), fits);
+	return o;
+}
+
 static json_t *flow_table(const struct tg_totals *t, bool *fits)
 {
 	json_t *o = json_object();
@@ -323,6 +334,7 @@ json_t *tg_report_json(const struct tg_report *r)
 	set(o, "services", services(r, &fits), &fits);
 	set(o, "gate", gate(&r->totals->all.gate, &fits), &fits);
 	set(o, "flow_table", flow_table(r->totals, &fits), &fits);
+	set(o, "placing", placing(&r->totals->all, &fits), &fits);
 	if (r->capture != NULL)
 		set(o, "capture", capture(r->capture, &fits), &fits);
 	if (fits)

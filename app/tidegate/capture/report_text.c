@@ -150,6 +150,35 @@ static void picks(const struct tg_report_capture *c, FILE *to)
 			picked, n);
 }
 
+/* Who only watches, and sees where flows go: where the policy would have placed them. */
+static void elsewhere(const struct tg_totals *all, FILE *to)
+{
+	struct tg_table t;
+
+	if (all->all.compared == 0)
+		return;
+	fprintf(to,
+		"\n%" PRIu64 " of %" PRIu64
+		" new flows would have gone to another server than they went to\n",
+		all->all.elsewhere, all->all.compared);
+	tg_table_begin(&t, "llrr");
+	tg_table_row(&t);
+	tg_table_cell(&t, 0, "service");
+	tg_table_cell(&t, 1, "server");
+	tg_table_cell(&t, 2, "went");
+	tg_table_cell(&t, 3, "would go");
+	for (unsigned int i = 0; i < RTE_MIN(all->n_servers, ROWS_MAX); i++) {
+		const struct tg_totals_server *s = &all->server[i];
+
+		tg_table_row(&t);
+		tg_table_cell(&t, 0, "%s", all->snapshot->service[s->service]->name);
+		tg_table_cell(&t, 1, "%s", s->config->name);
+		tg_table_cell(&t, 2, "%" PRIu64, s->flows);
+		tg_table_cell(&t, 3, "%" PRIu64, s->picked);
+	}
+	tg_table_print(&t, 2, to);
+}
+
 /* What a gateway that only watched would have changed. */
 static void would_change(const struct tg_totals *all, FILE *to)
 {
@@ -180,6 +209,7 @@ void tg_report_text(const struct tg_report *r, FILE *to)
 		picks(r->capture, to);
 	packets(r, to);
 	would_change(r->totals, to);
+	elsewhere(r->totals, to);
 	if (r->capture != NULL && r->capture->replay != NULL)
 		tg_replay_text(r->capture->replay, to);
 }

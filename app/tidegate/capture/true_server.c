@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <rte_mbuf.h>
+
 #include "map.h"
 #include "tg_parse.h"
 #include "tg_service.h"
@@ -106,6 +108,21 @@ static void take_off(uint8_t *frame, uint32_t *length, uint32_t *wire_len, const
 	frame[13] = p->key.protocol == IPPROTO_IPIP ? 0x00 : 0xdd;
 	*length -= gone;
 	*wire_len -= gone;
+}
+
+void tg_true_servers_burst(const struct tg_true_servers *t, struct tg_burst *b)
+{
+	for (unsigned int i = 0; i < b->n; i++) {
+		struct rte_mbuf *m = b->mbuf[i];
+		uint32_t length = m->data_len;
+
+		if (m->nb_segs > 1)
+			continue;
+		b->server[i] = tg_true_server(t, rte_pktmbuf_mtod(m, uint8_t *), &length,
+					      &b->wire_len[i]);
+		m->data_len = (uint16_t)length;
+		m->pkt_len = length;
+	}
 }
 
 uint16_t tg_true_server(const struct tg_true_servers *t, uint8_t *frame, uint32_t *length,

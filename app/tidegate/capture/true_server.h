@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file
- * Which server a captured packet really went to, where the capture was taken behind a balancer:
+ * Which server a packet really went to, where a capture or a mirror port is behind a balancer:
  * the outer destination address (IP in IP), or the destination MAC, if it is a configured server's.
  *
  * Thread-safety: immutable once built. Bounded by the configuration.
@@ -27,5 +27,8 @@ void tg_true_servers_free(struct tg_true_servers *t);
  */
 uint16_t tg_true_server(const struct tg_true_servers *t, uint8_t *frame, uint32_t *length,
 			uint32_t *wire_len);
+
+/** The same for every packet of a burst, server[] filled in. What lies in several buffers is not told. */
+void tg_true_servers_burst(const struct tg_true_servers *t, struct tg_burst *b);
 
 #endif
