@@ -243,21 +243,29 @@ void tg_admission_burst(struct tg_worker *w, struct tg_burst *b)
 
 /* ------------------------------------------------------------------ what goes on */
 
+static bool is_due(const struct tg_waiting_packet *p, uint64_t now)
+{
+	return (int64_t)(now - p->deadline) > 0;
+}
+
+/* The first of a queue has waited too long. */
+static void give_up(struct tg_worker *w, struct tg_waiting_packet *p)
+{
+	struct tg_admission_stats *st = stats_of(w, p->pool);
+	enum tg_admit_class class = tg_waiting_class(p->queue);
+
+	tg_waiting_remove(&w->admission->waiting, p->pool, p->queue);
+	drop_waiting(w, p, st != NULL ? &st->expired[class] : NULL, TG_DROP_ADMISSION_WAIT);
+	show_waiting(w, p->pool, class);
+}
+
 static void expire(struct tg_worker *w, uint8_t pool, uint8_t queue, uint64_t now)
 {
-	struct tg_waiting *q = &w->admission->waiting;
-	enum tg_admit_class class = tg_waiting_class(queue);
-	struct tg_admission_stats *st = stats_of(w, pool);
 	struct tg_waiting_packet *p;
-	bool any = false;
 
-	while ((p = tg_waiting_first(q, pool, queue)) != NULL && (int64_t)(now - p->deadline) > 0) {
-		tg_waiting_remove(q, pool, queue);
-		drop_waiting(w, p, st != NULL ? &st->expired[class] : NULL, TG_DROP_ADMISSION_WAIT);
-		any = true;
-	}
-	if (any)
-		show_waiting(w, pool, class);
+	while ((p = tg_waiting_first(&w->admission->waiting, pool, queue)) != NULL &&
+	       is_due(p, now))
+		give_up(w, p);
 }
 
 void tg_admission_use(struct tg_worker *w)
@@ -323,6 +331,10 @@ static bool empty_queue(struct tg_worker *w, struct tg_burst *b, uint8_t pool, u
 	struct tg_waiting_packet *p;
 
 	while ((p = tg_waiting_first(&w->admission->waiting, pool, queue)) != NULL) {
+		if (is_due(p, now)) { /* behind one that may wait longer */
+			give_up(w, p);
+			continue;
+		}
 		if (b->n == TG_BURST_MAX ||
 		    (b->n > 0 && (b->now != p->polled || b->port != p->port)))
 			return false;

@@ -372,7 +372,17 @@ static void late_answer(struct tg_worker *w, struct tg_burst *b, unsigned int i,
 	swallow(w, m);
 }
 
-/* Anything else that a server sends a client. */
+static bool is_from_any(const struct tg_worker *w, const struct rte_mbuf *m, uint16_t service)
+{
+	const struct tg_bid_config *c = tg_auction_config(w, service);
+
+	for (unsigned int k = 0; c != NULL && k < c->n; k++)
+		if (tg_auction_is_from(w, m, c->server[k]))
+			return true;
+	return false;
+}
+
+/* Anything else that a server sends a client. Nobody else speaks for the service. */
 static void pass_on(struct tg_worker *w, struct tg_burst *b, unsigned int i,
 		    const struct tg_flow *f)
 {
@@ -380,8 +390,10 @@ static void pass_on(struct tg_worker *w, struct tg_burst *b, unsigned int i,
 
 	if (its)
 		tg_bid_learn_hops(&w->auctions->server[f->server], b->pkt[i].ttl);
-	if (f != NULL && !its && (b->pkt[i].tcp_flags & TG_TCP_RST) != 0)
-		swallow(w, b->mbuf[i]); /* of one that lost */
+	if (!its &&
+	    ((f != NULL && (b->pkt[i].tcp_flags & TG_TCP_RST) != 0) || /* of one that lost */
+	     !is_from_any(w, b->mbuf[i], b->pkt[i].key.service)))
+		swallow(w, b->mbuf[i]);
 	else
 		tg_auction_to_client(w, b->mbuf[i], &b->pkt[i], 0, NULL, b->arrival[i]);
 }
@@ -444,13 +456,19 @@ static bool turn_round(const struct tg_worker *w, struct tg_pkt *p)
 	return true;
 }
 
+/* The entrance refuses frames for other stations by the same reason: those stay refused. */
+static bool is_for_us(const struct tg_worker *w, const struct tg_burst *b, unsigned int i)
+{
+	return memcmp(rte_pktmbuf_mtod(b->mbuf[i], const uint8_t *), w->ports[b->port].mac, 6) == 0;
+}
+
 void tg_auction_mark(struct tg_worker *w, struct tg_burst *b, bool handed)
 {
 	if (w->auctions == NULL || (!handed && w->ports[b->port].role == TG_ROLE_CLIENT))
 		return;
 	for (unsigned int i = 0; i < b->n; i++)
 		if (b->verdict[i] == TG_DROP && b->reason[i] == TG_DROP_NOT_OURS &&
-		    turn_round(w, &b->pkt[i]))
+		    (handed || is_for_us(w, b, i)) && turn_round(w, &b->pkt[i]))
 			b->verdict[i] = TG_FORWARD;
 }
 

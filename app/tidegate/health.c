@@ -252,7 +252,8 @@ void tg_health_tick(struct tg_gateway *g, uint64_t now)
 	if (h->dirty)
 		settle(g);
 	pthread_mutex_unlock(&g->mutex);
-	if (!h->apply)
+	if (!h->apply ||
+	    g->retired != NULL) /* a worker still reads the one before: at another tick */
 		return;
 	if (tg_control_renew(g, err, sizeof(err)) == 0)
 		h->apply = false;

@@ -25,6 +25,9 @@ static bool is_own(const struct tg_health_sources *p, const struct tg_addr *a)
 
 void tg_health_answers(struct tg_worker *w, struct tg_burst *b)
 {
+	if (w->ports[b->port].role ==
+	    TG_ROLE_CLIENT) /* servers are not there; whoever is could pretend */
+		return;
 	for (unsigned int i = 0; i < b->n; i++) {
 		uint16_t port = ntohs(b->pkt[i].key.service_port);
 

@@ -147,7 +147,8 @@ static void measure(struct tg_worker *w, struct tg_flow *f, const struct tg_pkt 
 		return;
 	/* answered, as it shows now; or broken off: then its age is what is known */
 	f->asking &= (uint8_t)~TG_FLOW_WAITS;
-	tg_stat_set32(&st->waiting, st->waiting - 1);
+	if (st->waiting > 0)
+		tg_stat_set32(&st->waiting, st->waiting - 1);
 	st->seen++;
 	if (arrival > since)
 		st->seen_ns += tg_ticks_to_ns(&w->clock, arrival - since);
@@ -476,8 +477,10 @@ void tg_pipeline_departed(struct tg_worker *w, struct tg_flow *f, const struct t
 	st = tg_snapshot_stats(w->snapshot, server, w->index);
 	st->packets++;
 	st->bytes += bytes;
-	/* the entry may have been given to another flow while the packet waited for the driver */
-	if (f == NULL || !tg_key_eq(&f->key, &p->key))
+	/* while the packet waited for the driver its entry may have been freed, given to another flow, or
+	 * the flow to another server */
+	if (f == NULL || !tg_key_eq(&f->key, &p->key) || f->state == TG_FLOW_FREE ||
+	    f->server != server || !server_stands(w, f))
 		return;
 	if (p->flags & TG_PKT_TLS)
 		f->tls = 1;

@@ -50,6 +50,10 @@ static FILE *open_file(const char *path, char text[TG_FLOW_SNAPSHOT_TEXT])
 	}
 	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
 		snprintf(text, TG_FLOW_SNAPSHOT_TEXT, "is no plain file");
+	else if (st.st_uid != geteuid() && st.st_uid != 0)
+		snprintf(text, TG_FLOW_SNAPSHOT_TEXT,
+			 "belongs to user %u, who is neither root nor this process's: remove it",
+			 (unsigned int)st.st_uid);
 	else if ((st.st_mode & 022) != 0)
 		snprintf(text, TG_FLOW_SNAPSHOT_TEXT,
 			 "may be written by others (mode %04o): chmod 0600",

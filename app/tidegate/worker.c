@@ -101,6 +101,19 @@ static void set_loop(struct tg_worker *w, const struct tg_config_workers *c)
 	tg_idle_set(&w->idle, c);
 }
 
+/* A server went away, or came back: what its flows counted for there ended with the old generation. */
+static void forget_server(struct tg_worker *w, const struct tg_snapshot *s, uint16_t server)
+{
+	struct tg_server_stats *st = tg_snapshot_stats(s, server, w->index);
+
+	w->own[server] = 0;
+	if (st != NULL) {
+		tg_stat_set32(&st->waiting, 0);
+		tg_stat_set32(&st->fresh, 0);
+	}
+	tg_auctions_forget_server(w, server);
+}
+
 /* Out of the way of the turns that have nothing new. */
 static __rte_noinline void take(struct tg_worker *w, const struct tg_snapshot *s)
 {
@@ -108,8 +121,7 @@ static __rte_noinline void take(struct tg_worker *w, const struct tg_snapshot *s
 		if (w->generation[i] == s->generation[i])
 			continue;
 		w->generation[i] = s->generation[i];
-		w->own[i] = 0;
-		tg_auctions_forget_server(w, (uint16_t)i);
+		forget_server(w, s, (uint16_t)i);
 	}
 	tg_flow_table_set_idle(w->flows, &s->config->flow_table);
 	set_loop(w, &s->config->workers);
