@@ -68,10 +68,15 @@ class Gateway:
         while time.time() < end:
             if self.process.poll() is not None:
                 raise AssertionError(f"ended with {self.process.returncode}: {self.output()}")
-            if os.path.exists(self.socket):
+            if self.listens():
                 return self
             time.sleep(0.02)
         raise AssertionError(f"no control socket after {self.patience} s: {self.output()}")
+
+    def listens(self):
+        """Is the control socket there, and not only its name?"""
+        with socket.socket(socket.AF_UNIX) as s:
+            return s.connect_ex(self.socket) == 0
 
     def output(self):
         with open(f"{self.dir}/out") as f:
