@@ -12,6 +12,16 @@
 #include "tg_parse.h"
 #include "tg_service.h"
 
+static void free_all(struct tg_auctions *x)
+{
+	if (x->table != NULL)
+		tg_bid_table_free(x->table);
+	tg_mem_free(x->peer);
+	tg_mem_free(x->service);
+	tg_mem_free(x->server);
+	tg_mem_free(x);
+}
+
 int tg_auctions_create(struct tg_worker *w, uint64_t seed)
 {
 	struct tg_auctions *x;
@@ -21,31 +31,25 @@ int tg_auctions_create(struct tg_worker *w, uint64_t seed)
 	x = tg_mem_zalloc("auctions", sizeof(*x), 64, w->socket);
 	if (x == NULL)
 		return -ENOMEM;
-	w->auctions = x;
 	x->server = tg_mem_zalloc("bids", TG_SERVERS_MAX * sizeof(*x->server), 64, w->socket);
 	x->service = tg_mem_zalloc("bids", TG_SERVICES_MAX * sizeof(*x->service), 64, w->socket);
 	x->peer = tg_mem_zalloc("clients", PEER_SETS * PEER_WAYS * sizeof(*x->peer), 64, w->socket);
 	x->stateless = tg_us_to_ticks(&w->clock, TG_BID_GIVE_UP_MS * 1000);
 	if (x->server != NULL && x->service != NULL && x->peer != NULL &&
-	    tg_bid_table_create(x->server, x->service, seed, w->socket, &x->table) == 0)
+	    tg_bid_table_create(x->server, x->service, seed, w->socket, &x->table) == 0) {
+		/* a reload: the worker runs, and looks at every turn */
+		__atomic_store_n(&w->auctions, x, __ATOMIC_RELEASE);
 		return 0;
-	tg_auctions_free(w);
+	}
+	free_all(x);
 	return -ENOMEM;
 }
 
 void tg_auctions_free(struct tg_worker *w)
 {
-	struct tg_auctions *x = w->auctions;
-
-	if (x == NULL)
-		return;
+	if (w->auctions != NULL)
+		free_all(w->auctions);
 	w->auctions = NULL;
-	if (x->table != NULL)
-		tg_bid_table_free(x->table);
-	tg_mem_free(x->peer);
-	tg_mem_free(x->service);
-	tg_mem_free(x->server);
-	tg_mem_free(x);
 }
 
 void tg_auctions_forget_server(struct tg_worker *w, uint16_t server)

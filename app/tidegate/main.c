@@ -54,6 +54,19 @@ static struct tg_config *load(const char *path)
 	return c;
 }
 
+/* Signals are this thread's alone: DPDK's telemetry thread ends for good when one breaks its accept. Threads
+ * inherit the mask. */
+static void signals(int how)
+{
+	sigset_t s;
+
+	sigemptyset(&s);
+	sigaddset(&s, SIGINT);
+	sigaddset(&s, SIGTERM);
+	sigaddset(&s, SIGHUP);
+	pthread_sigmask(how, &s, NULL);
+}
+
 static int run_gateway(const struct tg_options *o)
 {
 	static struct tg_gateway gateway;
@@ -64,6 +77,7 @@ static int run_gateway(const struct tg_options *o)
 	if (config == NULL)
 		return 1;
 	tg_tsc_start(); /* EAL takes its time */
+	signals(SIG_BLOCK);
 	if (tg_eal_start(o->eal_argc, o->eal_argv, err, sizeof(err)) != 0) {
 		tg_config_free(config);
 		return complain(err);
@@ -72,10 +86,11 @@ static int run_gateway(const struct tg_options *o)
 		tg_eal_end();
 		return complain(err);
 	}
+	signals(SIG_UNBLOCK);
 	r = tg_run(&gateway, &quit, &hup);
 	tg_gateway_stop(&gateway);
 	if (gateway.restart != NULL)
-		tg_restart_end(gateway.restart);
+		tg_restart_end(gateway.restart, r == 0); /* a start that failed has no flows */
 	if (r == 0)
 		r = tg_run_report(&gateway);
 	tg_gateway_free(&gateway);

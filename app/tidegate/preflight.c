@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "restart.h"
 #include "routes.h"
 #include "tg_config.h"
 
@@ -200,6 +201,10 @@ static void check_snapshot(const struct tg_config *c)
 		fault("flow_table.snapshot: %s cannot be written: %s: %s; make the folder, or run as its "
 		      "owner, or set another path",
 		      c->flow_snapshot, folder, strerror(errno));
+	else if (!tg_restart_may_replace(c->flow_snapshot))
+		fault("flow_table.snapshot: %s is there and is no snapshot of flows: remove it, or set "
+		      "another path",
+		      c->flow_snapshot);
 }
 
 /* Can every server be reached from a port, as the start will ask? */

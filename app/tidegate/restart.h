@@ -88,9 +88,13 @@ void tg_restart_restore(struct tg_restart *r);
 int tg_restart_start(struct tg_restart *r);
 
 /* Stops the thread and, the workers having ended, writes the last file. */
-void tg_restart_end(struct tg_restart *r);
+void tg_restart_end(struct tg_restart *r, bool save_flows);
 
 void tg_restart_free(struct tg_restart *r);
+
+/* May a snapshot take this path? Only where nothing is, an empty file, or an older snapshot: nobody's file
+ * is lost to a path that was mistyped. */
+bool tg_restart_may_replace(const char *path);
 
 /* The wall clock, ns since 1970. */
 uint64_t tg_restart_wall_ns(void);

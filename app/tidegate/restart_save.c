@@ -219,18 +219,36 @@ static int write_stream(struct writing *x, FILE *out)
 	return rc;
 }
 
+bool tg_restart_may_replace(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	char begin[8];
+	struct stat st;
+	bool may;
+
+	if (fd < 0)
+		return errno == ENOENT;
+	may = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+	      (st.st_size == 0 ||
+	       (read(fd, begin, sizeof(begin)) == sizeof(begin) && tg_flow_snapshot_begins(begin)));
+	close(fd);
+	return may;
+}
+
 static int write_file(struct writing *x)
 {
 	struct tg_restart *r = x->r;
 	FILE *out;
 	int fd, rc;
 
+	if (!tg_restart_may_replace(r->path))
+		return -EEXIST;
 	/* a file of a gateway that was killed while it wrote may lie there */
 	unlink(r->temporary);
 	fd = open(r->temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	out = fd >= 0 ? fdopen(fd, "wb") : NULL;
 	if (out == NULL) {
-		rc = -errno;
+		rc = errno == EEXIST ? -EISDIR : -errno; /* what unlink leaves is a folder */
 		if (fd >= 0)
 			close(fd);
 		return rc;
@@ -252,10 +270,16 @@ static void set(uint64_t *to, uint64_t value)
 
 static void complain(const struct tg_restart *r, int rc)
 {
-	fprintf(stderr,
-		"tidegate: flow_table.snapshot: %s cannot be written: %s; its folder must be there "
-		"and writable for the user that tidegate runs as\n",
-		r->path, strerror(-rc));
+	if (rc == -EEXIST)
+		fprintf(stderr,
+			"tidegate: flow_table.snapshot: %s is there and is no snapshot of flows: it is "
+			"not written over; remove it, or set another path\n",
+			r->path);
+	else
+		fprintf(stderr,
+			"tidegate: flow_table.snapshot: %s cannot be written: %s; its folder must be "
+			"there and writable for the user that tidegate runs as\n",
+			r->temporary, strerror(-rc));
 }
 
 static void save(struct tg_restart *r, bool alone)
@@ -293,10 +317,14 @@ static void try_folder(const struct tg_restart *r)
 {
 	int fd;
 
+	if (!tg_restart_may_replace(r->path)) {
+		complain(r, -EEXIST);
+		return;
+	}
 	unlink(r->temporary);
 	fd = open(r->temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0) {
-		complain(r, -errno);
+		complain(r, errno == EEXIST ? -EISDIR : -errno);
 		return;
 	}
 	close(fd);
@@ -375,7 +403,7 @@ int tg_restart_start(struct tg_restart *r)
 	return rc;
 }
 
-void tg_restart_end(struct tg_restart *r)
+void tg_restart_end(struct tg_restart *r, bool save_flows)
 {
 	__atomic_store_n(&r->stop, true, __ATOMIC_RELEASE);
 	if (r->running)
@@ -393,7 +421,8 @@ void tg_restart_end(struct tg_restart *r)
 		feed->bucket = 0;
 		feed->given = feed->wanted;
 	}
-	save(r, true);
+	if (save_flows)
+		save(r, true);
 }
 
 void tg_restart_free(struct tg_restart *r)

@@ -255,7 +255,8 @@ unsigned int tg_worker_turn(struct tg_worker *w)
 	w->stats.busy_turns += got > 0;
 	now = tg_worker_now(w);
 	/* an open window is work that is due soon: no sleep */
-	if (unlikely(w->auctions != NULL) && tg_auction_turn(w, now) && got == 0)
+	if (unlikely(__atomic_load_n(&w->auctions, __ATOMIC_ACQUIRE) != NULL) &&
+	    tg_auction_turn(w, now) && got == 0)
 		got = 1;
 	background(w, got > 0 ? now - start : 0, now);
 	return got + waiting;

@@ -12,6 +12,11 @@
 
 static const char magic[8] = "tg-flows";
 
+bool tg_flow_snapshot_begins(const char bytes[8])
+{
+	return memcmp(bytes, magic, sizeof(magic)) == 0;
+}
+
 struct block_head {
 	uint32_t n;
 	uint32_t unused; /* 0 */

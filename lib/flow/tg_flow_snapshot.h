@@ -93,6 +93,8 @@ struct tg_flow_reader;
  * after the file's name ("is of version 2: ..."), -ENOMEM. The stream stays the caller's.
  */
 int tg_flow_reader_open(FILE *in, struct tg_flow_reader **out, char text[TG_FLOW_SNAPSHOT_TEXT]);
+/* Do these 8 bytes begin a file of flows, of whatever version? */
+bool tg_flow_snapshot_begins(const char bytes[8]);
 /* 1 and a flow whose indices and state are valid and whose newest packet came at *seen_ns (wall clock); 0 at
  * the end; -EBADMSG and a text. Flows before a fault are good ones: who wants all or nothing reads twice. */
 int tg_flow_reader_next(struct tg_flow_reader *r, struct tg_flow_saved *flow, uint64_t *seen_ns,

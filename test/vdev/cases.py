@@ -886,6 +886,36 @@ def killed_gateway_has_its_last_snapshot():
 
 
 @case()
+def first_auction_by_reload():
+    """A reload may bring in the first service with bids while workers run"""
+    for _ in range(6):
+        with Gateway([service()]) as g:
+            g.document["services"] = [service(policy="bid")]
+            g.write()
+            assert g.ask("config reload")["ok"], g.output()
+            time.sleep(0.05)
+            assert g.stop() == 0, g.output()
+
+
+@case()
+def nobodys_file_is_written_over():
+    """flow_table.snapshot of a path where something else is: said by --check, at the start, and left alone"""
+    services, _, _ = round_robins()
+    with tempfile.TemporaryDirectory() as folder:
+        path = f"{folder}/precious"
+        with open(path, "w") as f:
+            f.write("ten years of work")
+        with Gateway(services, flow_table={"snapshot": path, "snapshot_s": 1}) as g:
+            time.sleep(1.2)
+            assert g.stop() == 0, g.output()
+            assert "is no snapshot of flows: it is not written over" in g.output(), g.output()
+            said = subprocess.run([TIDEGATE, "--", "--config", g.config, "--check"], capture_output=True, text=True)
+            assert said.returncode == 1 and "is there and is no snapshot of flows: remove it" in said.stdout + said.stderr
+        with open(path) as f:
+            assert f.read() == "ten years of work"
+
+
+@case()
 def snapshot_that_cannot_be_written():
     """A missing folder is told at once and by --check; the gateway runs on. The period reloads, the path does not"""
     with tempfile.TemporaryDirectory() as folder:
