@@ -22,20 +22,6 @@ static void read_version(struct tg_reader *r, const struct tg_config_key *k, jso
 		tg_fault(r, "%s is not allowed: this tidegate reads version 1", tg_show(v, shown));
 }
 
-static void read_slots(struct tg_reader *r, const struct tg_config_key *k, json_t *v, void *at)
-{
-	uint32_t *slots = at, given = 0;
-
-	tg_read_uint(r, k, v, &given);
-	if (given == 0)
-		return;
-	/* SLOTS_MAX is a power of two: this ends below 2^32 */
-	for (*slots = SLOTS_MIN; *slots < given;)
-		*slots *= 2;
-	if (*slots != given)
-		tg_note(r, "%u is rounded up to %u, a power of two", given, *slots);
-}
-
 static bool is_path(const char *s)
 {
 	size_t n = strlen(s);
@@ -70,7 +56,7 @@ static void read_snapshot(struct tg_reader *r, const struct tg_config_key *k, js
 
 static const struct tg_config_key flow_table_keys[] = {
 	{.name = "slots_per_worker",
-	 .read = read_slots,
+	 .read = tg_read_slots,
 	 TG_FIELD(tg_config, flow_table.slots),
 	 .min = SLOTS_MIN,
 	 .max = SLOTS_MAX,

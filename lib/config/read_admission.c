@@ -13,19 +13,6 @@
 #define AT(field)             TG_FIELD(tg_admit_params, field)
 #define UINT(field, from, to) TG_UINT(tg_admit_params, field, from, to)
 
-static void read_slots(struct tg_reader *r, const struct tg_config_key *k, json_t *v, void *at)
-{
-	uint32_t *slots = at, given = 0;
-
-	tg_read_uint(r, k, v, &given);
-	if (given == 0)
-		return;
-	for (*slots = SLOTS_MIN; *slots < given;)
-		*slots *= 2;
-	if (*slots != given)
-		tg_note(r, "%u is rounded up to %u, a power of two", given, *slots);
-}
-
 static const struct tg_config_key segments_keys[] = {
 	{.name = "by",
 	 .read = tg_read_choice,
@@ -35,7 +22,7 @@ static const struct tg_config_key segments_keys[] = {
 	{UINT(ipv4_prefix, 1, 32), .standard = "24"},
 	{UINT(ipv6_prefix, 1, 128), .standard = "48"},
 	{.name = "slots",
-	 .read = read_slots,
+	 .read = tg_read_slots,
 	 AT(slots),
 	 .min = SLOTS_MIN,
 	 .max = SLOTS_MAX,

@@ -75,6 +75,8 @@ void tg_read_list(struct tg_reader *r, json_t *v, unsigned int min, unsigned int
 
 /* Readers of values for the tables. */
 void tg_read_uint(struct tg_reader *r, const struct tg_config_key *k, json_t *v, void *at);
+/* A power of two: what lies between two is rounded up, with a note. min and max are such themselves. */
+void tg_read_slots(struct tg_reader *r, const struct tg_config_key *k, json_t *v, void *at);
 void tg_read_bool(struct tg_reader *r, const struct tg_config_key *k, json_t *v, void *at);
 void tg_read_choice(struct tg_reader *r, const struct tg_config_key *k, json_t *v, void *at);
 void tg_read_name(struct tg_reader *r, const struct tg_config_key *k, json_t *v, void *at);

@@ -52,6 +52,20 @@ void tg_read_uint(struct tg_reader *r, const struct tg_config_key *k, json_t *v,
 		store(at, k->size, (uint64_t)n);
 }
 
+void tg_read_slots(struct tg_reader *r, const struct tg_config_key *k, json_t *v, void *at)
+{
+	uint32_t *slots = at, given = 0;
+
+	tg_read_uint(r, k, v, &given);
+	if (given == 0)
+		return;
+	/* both bounds are powers of two: this ends at the upper one */
+	for (*slots = (uint32_t)k->min; *slots < given;)
+		*slots *= 2;
+	if (*slots != given)
+		tg_note(r, "%u is rounded up to %u, a power of two", given, *slots);
+}
+
 void tg_read_bool(struct tg_reader *r, const struct tg_config_key *k, json_t *v, void *at)
 {
 	char shown[TG_SHOWN_MAX];
