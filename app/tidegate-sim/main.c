@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Reads a scenario, runs its replications, shows what came of them. */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -12,6 +13,7 @@
 #include "sim.h"
 #include "sim_gateway.h"
 #include "sim_options.h"
+#include "tg_file.h"
 
 static volatile sig_atomic_t quit;
 
@@ -105,21 +107,39 @@ static int tell_check(const struct tg_scenario *sc)
 	return 0;
 }
 
+static int cannot_write(const char *file)
+{
+	fprintf(stderr, "tidegate-sim: %s: cannot be written: %s\n", file, strerror(errno));
+	return 1;
+}
+
+/* Before the run, that none is lost because its results have no place. 0, or 1 after a sentence. */
+static int try_results(const struct tg_sim_options *o)
+{
+	int fd;
+
+	if (o->results == NULL)
+		return 0;
+	if (tg_same_file(o->results, o->scenario))
+		return complain(
+			"--results names the scenario: it would be overwritten; name another file");
+	fd = open(o->results, O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
+	if (fd < 0)
+		return cannot_write(o->results);
+	close(fd);
+	return 0;
+}
+
 static int write_results(const json_t *joined, const char *file)
 {
 	FILE *f = fopen(file, "we");
 	int rc;
 
-	if (f == NULL) {
-		fprintf(stderr, "tidegate-sim: %s: %s\n", file, strerror(errno));
-		return 1;
-	}
+	if (f == NULL)
+		return cannot_write(file);
 	rc = json_dumpf(joined, f, JSON_INDENT(1) | JSON_REAL_PRECISION(12));
 	rc |= fputc('\n', f) == EOF ? -1 : 0;
-	if (fclose(f) == 0 && rc == 0)
-		return 0;
-	fprintf(stderr, "tidegate-sim: %s: cannot be written: %s\n", file, strerror(errno));
-	return 1;
+	return fclose(f) == 0 && rc == 0 ? 0 : cannot_write(file);
 }
 
 /* Each of them; false after a sentence. */
@@ -201,6 +221,8 @@ static int simulate(const struct tg_sim_options *o, const char *program)
 		return 1;
 	if (o->check) {
 		rc = tell_check(sc);
+	} else if (try_results(o) != 0) {
+		rc = 1;
 	} else if (tg_sim_gateways_start(sc, program, err, sizeof(err)) != 0) {
 		rc = complain(err);
 	} else {

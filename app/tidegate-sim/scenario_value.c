@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Numbers, lists of numbers, and the memory that a scenario owns. */
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,13 +71,16 @@ static FILE *open_beside(struct tg_reader *r, const char *name)
 	struct stat st;
 	char *path;
 	FILE *f;
+	int fd;
 
 	if (asprintf(&path, "%.*s%s", slash == NULL ? 0 : (int)(slash + 1 - r->file), r->file,
 		     name) < 0) {
 		r->no_memory = true;
 		return NULL;
 	}
-	f = fopen(path, "re");
+	/* without waiting for the other end of a pipe */
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	f = fd < 0 ? NULL : fdopen(fd, "r");
 	if (f == NULL)
 		tg_fault(r, "\"%s\" cannot be opened: %s", name, strerror(errno));
 	else if (fstat(fileno(f), &st) != 0 || !S_ISREG(st.st_mode)) {

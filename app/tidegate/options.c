@@ -6,7 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+
+#include "tg_file.h"
 
 enum {
 	OPT_CONFIG = 256,
@@ -147,15 +148,6 @@ static int take(int c, char **argv, struct tg_options *o, char *err, size_t err_
 	}
 }
 
-/* Would writing one file destroy the other? */
-static bool same_file(const char *a, const char *b)
-{
-	struct stat x, y;
-
-	return a != NULL && b != NULL && stat(a, &x) == 0 && stat(b, &y) == 0 &&
-	       S_ISREG(x.st_mode) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
-}
-
 static int consistent(const struct tg_options *o, char *err, size_t err_len)
 {
 	const char *wrong = NULL;
@@ -169,8 +161,8 @@ static int consistent(const struct tg_options *o, char *err, size_t err_len)
 	else if (o->capture == NULL && o->config == NULL)
 		wrong = "nothing to do: name a capture (--capture FILE) or a configuration (--config FILE); "
 			"see --help";
-	else if (same_file(o->report, o->capture) || same_file(o->report, o->config) ||
-		 same_file(o->picture, o->capture) || same_file(o->picture, o->config))
+	else if (tg_same_file(o->report, o->capture) || tg_same_file(o->report, o->config) ||
+		 tg_same_file(o->picture, o->capture) || tg_same_file(o->picture, o->config))
 		wrong = "--report or --picture names a file that is read: it would be overwritten; name "
 			"another";
 	if (wrong == NULL)

@@ -6,6 +6,7 @@ usage: check.py [CASE...]
 """
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -154,6 +155,29 @@ def bad_scenarios():
     for path in ("/nowhere.json", "/", "/dev/zero"):
         code, _, err = check(path)
         assert code == 1 and path in err, err
+    with tempfile.TemporaryDirectory() as d:
+        pipe = os.path.join(d, "pipe")
+        os.mkfifo(pipe)
+        code, _, err = check(q, **{"servers[0].service_us": {"kind": "trace", "values": pipe}})
+        assert code == 1 and f'"{pipe}" is no regular file' in err, err
+
+
+@case
+def results_have_a_place():
+    """results that would overwrite the scenario or cannot be written are refused before the run"""
+    with tempfile.TemporaryDirectory() as d:
+        mine = shutil.copy(scenario("queue"), d)
+        with open(mine, "rb") as f:
+            before = f.read()
+        os.link(mine, os.path.join(d, "other"))
+        for path, sentence in ((mine, "names the scenario"), (os.path.join(d, "other"), "names the scenario"),
+                               (d, "cannot be written: Is a directory"),
+                               (os.path.join(d, "no", "where"), "cannot be written: No such file")):
+            done = subprocess.run([SIM, mine, "--quiet", "--results", path, "--duration", "1000000"],
+                                  capture_output=True, text=True, timeout=30, check=False)
+            assert done.returncode == 1 and sentence in done.stderr, (path, done)
+        with open(mine, "rb") as f:
+            assert f.read() == before
 
 
 @case

@@ -17,7 +17,8 @@
 #include "report.h"
 #include "warnings.h"
 
-#define CAPTURE_HZ UINT64_C(1000000000)
+#define CAPTURE_HZ  UINT64_C(1000000000)
+#define LONG_WAIT_S 10 /* of a replay: told before, so that nobody thinks it hangs */
 /* A whole captured frame in one buffer: they are longer than any link's where segments are merged. */
 #define BUFFER_ROOM UINT16_MAX
 #define BUFFERS     (4 * TG_BURST_MAX - 1)
@@ -154,7 +155,13 @@ static uint64_t wall_ns(void)
 static void pace(const struct offline *o, uint64_t start, uint64_t elapsed)
 {
 	double due = (double)elapsed / o->options->replay;
+	double all = due - (double)(wall_ns() - start);
 
+	if (all > LONG_WAIT_S * 1e9)
+		fprintf(stderr,
+			"tidegate: the next frame of '%s' is due in %.0f s; --replay=SPEED, above %g, shortens "
+			"the wait, Ctrl-C ends it with a report\n",
+			o->options->capture, all / 1e9, o->options->replay);
 	while (!quit(o)) {
 		double left = due - (double)(wall_ns() - start);
 		struct timespec wait;
