@@ -41,15 +41,14 @@ format() {
 
 shell_scripts() {
 	{ files '*.sh' .ci/run && files | xargs -r grep -lE '^#!.*(bash|/sh)$'; } | sort -u |
-		xargs -r shellcheck --severity=warning --external-sources --source-path=SCRIPTDIR
+		xargs -r -n 6 -P "$(nproc)" shellcheck --severity=warning --external-sources --source-path=SCRIPTDIR
 }
 
 executable_scripts() {
-	files | while read -r file; do
-		if [ "$(head -c 2 "$file" | tr -d '\0')" = '#!' ] && [ ! -x "$file" ]; then
-			echo "$file has a #! line and is not executable"
-		fi
-	done
+	files | xargs -r env LC_ALL=C awk 'FNR == 1 { if (/^#!/) print FILENAME; nextfile }' |
+		while read -r file; do
+			[ -x "$file" ] || echo "$file has a #! line and is not executable"
+		done
 }
 
 python_scripts() {
@@ -72,10 +71,10 @@ sizes() {
 
 # Every C file and header says its licence in the first line.
 licences() {
-	files '*.c' '*.h' | while read -r file; do
-		[[ $(head -n 1 "$file") == *"SPDX-License-Identifier: "* ]] ||
-			echo "$file: its first line lacks SPDX-License-Identifier"
-	done
+	files '*.c' '*.h' | xargs -r awk 'FNR == 1 {
+		if (!/SPDX-License-Identifier: /) print FILENAME ": its first line lacks SPDX-License-Identifier"
+		nextfile
+	}'
 }
 
 # What a packet waits for must not allocate, print, or call the kernel.
