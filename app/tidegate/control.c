@@ -18,6 +18,7 @@
 #define NEIGH_PERIOD_MS 100
 #define COSTS_MIN_US    4900u /* each tick */
 #define COSTS_MAX_US    50000u
+#define TAKE_MS         1000u /* workers take a new snapshot within microseconds, if they run at all */
 
 /* Frees the snapshot that was replaced, once every worker has taken the new one. */
 static bool collect_retired(struct tg_gateway *g)
@@ -124,11 +125,31 @@ static void take_port_settings(struct tg_gateway *g, const struct tg_config *con
 		g->ports[p].vlan = config->ports[p].vlan;
 }
 
-/* Auctions take memory in every worker from the first service on that takes bids. */
-static int make_auctions(struct tg_gateway *g, const struct tg_snapshot *s, char *err,
-			 size_t err_len)
+/* The one before last must be gone: there is one place for it. */
+static int wait_retired(struct tg_gateway *g, char *err, size_t err_len)
 {
-	for (unsigned int i = 0; s->bids && i < g->n_workers; i++)
+	for (unsigned int tries = 0; !collect(g); tries++) {
+		if (tries == TAKE_MS * 10) {
+			snprintf(err, err_len,
+				 "a worker has not taken the last configuration for more than %u ms: is it held "
+				 "up? (tidegatectl stats show) Nothing was changed: try again",
+				 TAKE_MS);
+			return -EBUSY;
+		}
+		rte_delay_us_sleep(100);
+	}
+	return 0;
+}
+
+/* Auctions take memory in every worker from the first service on that takes bids. Before anything
+ * is changed: without, it is as if nothing was asked. */
+static int make_auctions(struct tg_gateway *g, const struct tg_config *c, char *err, size_t err_len)
+{
+	bool bids = false;
+
+	for (unsigned int i = 0; i < c->n_services; i++)
+		bids |= c->services[i].policy == TG_POLICY_BID && g->neigh != NULL;
+	for (unsigned int i = 0; bids && i < g->n_workers; i++)
 		if (tg_auctions_create(g->worker[i], rte_rdtsc() + i) != 0) {
 			snprintf(err, err_len, "not enough memory for auctions (policy \"bid\")");
 			return -ENOMEM;
@@ -148,20 +169,16 @@ int tg_control_apply(struct tg_gateway *g, struct tg_config *config, char *err, 
 		.now = tg_worker_now(g->worker[0]),
 	};
 	struct tg_snapshot *s;
-	int r;
+	int r = wait_retired(g, err, err_len);
 
-	/* the one before last must be gone: there is one place for it */
-	while (!collect(g))
-		rte_delay_us_sleep(100);
-	pthread_mutex_lock(&g->mutex);
-	r = tg_snapshot_create(&env, config, &s, err, err_len);
-	if (r == 0) {
-		r = make_auctions(g, s, err, err_len);
-		if (r != 0) {
-			s->config = NULL; /* freed below */
-			tg_snapshot_free(s);
-		}
+	if (r != 0) {
+		tg_config_free(config);
+		return r;
 	}
+	pthread_mutex_lock(&g->mutex);
+	r = make_auctions(g, config, err, err_len);
+	if (r == 0)
+		r = tg_snapshot_create(&env, config, &s, err, err_len);
 	if (r == 0) {
 		take_port_settings(g, config);
 		g->retired = (struct tg_snapshot *)(uintptr_t)g->snapshot;

@@ -25,6 +25,7 @@ struct server {
 	uint16_t generation;
 	bool known; /* generation is that of what is below */
 	bool has_s; /* S is known of some exchange */
+	bool away;  /* it takes no new flows: down, draining or of no weight */
 	struct sums last;
 	/* fading */
 	double service, shares, answers, shown, shows, recent, recents, arrivals, squares, ticks,
@@ -354,6 +355,16 @@ static struct server *entry(struct tg_load *l, const struct tg_gateway *g, unsig
 	return e;
 }
 
+/* Slow start begins when the server takes flows again, however long it took none. */
+static void note_return(struct server *e, const struct tg_config_server *c, uint64_t now)
+{
+	bool away = c->state != TG_SERVER_UP || c->weight == 0;
+
+	if (e->away && !away)
+		e->view.since = now;
+	e->away = away;
+}
+
 static void update_one(struct tg_load *l, struct tg_gateway *g, uint16_t i, uint64_t now,
 		       double dt_ns, bool turn)
 {
@@ -362,6 +373,7 @@ static void update_one(struct tg_load *l, struct tg_gateway *g, uint16_t i, uint
 
 	if (e == NULL) /* no memory: it is placed as one that nothing is known of */
 		return;
+	note_return(e, g->snapshot->server[i], now);
 	if (!e->has_s && sum_up(g, i, true).answers > e->server[1].count) {
 		e->has_s = true;
 		e->last = sum_up(g, i, true);

@@ -23,7 +23,8 @@ void tg_registry_free(struct tg_registry *r)
 {
 	if (r == NULL)
 		return;
-	for (unsigned int s = 0; s < r->n_servers; s++)
+	/* beyond n_servers too: memory of an assignment that was taken back */
+	for (unsigned int s = 0; s < TG_SERVERS_MAX; s++)
 		for (unsigned int w = 0; w < r->n_workers; w++)
 			tg_mem_free(r->server[s].stats[w]);
 	free(r);
@@ -179,4 +180,38 @@ int tg_registry_assign(struct tg_registry *r, const struct tg_config *c, uint16_
 		}
 	}
 	return 0;
+}
+
+struct tg_registry_saved {
+	unsigned int n_services, n_servers;
+	struct tg_registry_service *service;
+	struct tg_registry_server server[];
+};
+
+struct tg_registry_saved *tg_registry_save(const struct tg_registry *r)
+{
+	size_t servers = r->n_servers * sizeof(r->server[0]);
+	size_t services = r->n_services * sizeof(r->service[0]);
+	struct tg_registry_saved *x = malloc(sizeof(*x) + servers + services);
+
+	if (x == NULL)
+		return NULL;
+	x->n_services = r->n_services;
+	x->n_servers = r->n_servers;
+	x->service = (struct tg_registry_service *)&x->server[r->n_servers];
+	memcpy(x->server, r->server, servers);
+	memcpy(x->service, r->service, services);
+	return x;
+}
+
+void tg_registry_restore(struct tg_registry *r, const struct tg_registry_saved *x)
+{
+	for (unsigned int i = x->n_servers; i < r->n_servers; i++)
+		r->server[i].used = false;
+	for (unsigned int i = x->n_services; i < r->n_services; i++)
+		r->service[i].used = false;
+	r->n_servers = x->n_servers;
+	r->n_services = x->n_services;
+	memcpy(r->server, x->server, x->n_servers * sizeof(r->server[0]));
+	memcpy(r->service, x->service, x->n_services * sizeof(r->service[0]));
 }

@@ -41,16 +41,25 @@ struct tg_registry {
 	struct tg_registry_server server[TG_SERVERS_MAX];
 };
 
+/* Names and ids as they were; what belongs to them stays the registry's. */
+struct tg_registry_saved;
+
 int tg_registry_create(unsigned int n_workers, const int *worker_socket, struct tg_registry **out);
 void tg_registry_free(struct tg_registry *r);
 
 /*
  * Gives every service and server of a configuration an id (services[i] -> service_id[i], its
  * server j -> server_id[k], k counting through all services), retires names that are gone and
- * makes statistics for new ones. -ENOMEM: no snapshot can be made of it; the one in force keeps
- * working, since it has its own copy of what it needs.
+ * makes statistics for new ones. -ENOMEM; -ENOSPC: no id is free, as those whose names go now are
+ * given away only by the next one. The snapshot in force keeps working, since it has its own copy
+ * of what it needs; what was changed until then, tg_registry_restore takes back.
  */
 int tg_registry_assign(struct tg_registry *r, const struct tg_config *c, uint16_t *service_id,
 		       uint16_t *server_id);
+
+/* Before an assignment of which no snapshot may come; NULL without memory. Freed by the caller
+ * (free), restored or not. */
+struct tg_registry_saved *tg_registry_save(const struct tg_registry *r);
+void tg_registry_restore(struct tg_registry *r, const struct tg_registry_saved *saved);
 
 #endif

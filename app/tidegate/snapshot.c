@@ -183,36 +183,20 @@ static int check_routes(const struct tg_snapshot_env *env, const struct tg_confi
 	return 0;
 }
 
-int tg_snapshot_create(const struct tg_snapshot_env *env, struct tg_config *config,
-		       struct tg_snapshot **out, char *err, size_t err_len)
+/* Everything that a snapshot has, after the registry gave it ids. */
+static int fill(struct tg_snapshot *s, const struct tg_snapshot_env *env,
+		const uint16_t *service_id, const uint16_t *server_id, char *err, size_t err_len)
 {
-	static uint64_t version;
-	static uint16_t service_id[TG_SERVICES_MAX], server_id[TG_SERVERS_MAX]; /* control only */
-	struct tg_snapshot *s = calloc(1, sizeof(*s));
-	int r = -ENOMEM;
+	int r = allocate(s, env->registry);
 
-	snprintf(err, err_len, "not enough memory for the configuration");
-	if (s == NULL)
-		return r;
-	s->config = config;
-	r = check_routes(env, config, err, err_len);
-	if (r != 0) {
-		free(s);
-		return r;
-	}
-	/* from here on only memory can be missing: what is refused has changed nothing */
-	s->version = ++version;
-	r = tg_registry_assign(env->registry, config, service_id, server_id);
-	if (r == 0)
-		r = allocate(s, env->registry);
 	if (r == 0 && env->neigh != NULL)
 		tg_neigh_mark(env->neigh);
 	if (r == 0)
 		r = compile(s, env, service_id, server_id, err, err_len);
 	for (unsigned int v6 = 0; r == 0 && s->bids && v6 < 2; v6++)
-		r = tg_client_way_make(env, config, v6 == 0, &s->client_way[v6], err, err_len);
+		r = tg_client_way_make(env, s->config, v6 == 0, &s->client_way[v6], err, err_len);
 	if (r == 0 && env->neigh != NULL)
-		r = tg_local_make(env, config, &s->local);
+		r = tg_local_make(env, s->config, &s->local);
 	if (r == 0)
 		r = tg_health_sources_make(env, s, &s->probing);
 	if (r == 0 && env->ports != NULL && env->neigh == NULL) {
@@ -221,6 +205,50 @@ int tg_snapshot_create(const struct tg_snapshot_env *env, struct tg_config *conf
 	}
 	if (r == 0 && env->admission != NULL)
 		r = tg_admission_compile(s, env, service_id, err, err_len);
+	return r;
+}
+
+/* What cannot be made a snapshot has changed nothing: the registry is as before. */
+static int make(struct tg_snapshot *s, const struct tg_snapshot_env *env, char *err, size_t err_len)
+{
+	static uint16_t service_id[TG_SERVICES_MAX], server_id[TG_SERVERS_MAX]; /* control only */
+	struct tg_registry_saved *before;
+	int r = check_routes(env, s->config, err, err_len);
+
+	if (r != 0)
+		return r;
+	before = tg_registry_save(env->registry);
+	if (before == NULL)
+		return -ENOMEM;
+	r = tg_registry_assign(env->registry, s->config, service_id, server_id);
+	if (r == -ENOSPC)
+		snprintf(
+			err, err_len,
+			"too many services or servers are new at once: those that go keep their place (%u "
+			"servers, %u services in all) until this configuration is in force; take the old "
+			"ones away first, and add the new ones by another reload",
+			TG_SERVERS_MAX, TG_SERVICES_MAX);
+	if (r == 0)
+		r = fill(s, env, service_id, server_id, err, err_len);
+	if (r != 0)
+		tg_registry_restore(env->registry, before);
+	free(before);
+	return r;
+}
+
+int tg_snapshot_create(const struct tg_snapshot_env *env, struct tg_config *config,
+		       struct tg_snapshot **out, char *err, size_t err_len)
+{
+	static uint64_t version;
+	struct tg_snapshot *s = calloc(1, sizeof(*s));
+	int r;
+
+	snprintf(err, err_len, "not enough memory for the configuration");
+	if (s == NULL)
+		return -ENOMEM;
+	s->config = config;
+	s->version = ++version;
+	r = make(s, env, err, err_len);
 	if (r != 0) {
 		s->config = NULL; /* stays the caller's */
 		tg_snapshot_free(s);

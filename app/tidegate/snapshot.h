@@ -72,8 +72,9 @@ struct tg_snapshot_env {
 };
 
 /*
- * Compiles config, which the snapshot then owns (on failure the caller keeps it). err: a sentence.
- * -ENOMEM, -EINVAL (a server that no port can reach), -ENOSPC (ids).
+ * Compiles config, which the snapshot then owns. On failure the caller keeps it, and the registry is
+ * as it was. err: a sentence. -ENOMEM, -EINVAL (a server that no port can reach), -EEXIST (two
+ * services claim the same), -ENOSPC (ids).
  */
 int tg_snapshot_create(const struct tg_snapshot_env *env, struct tg_config *config,
 		       struct tg_snapshot **out, char *err, size_t err_len);

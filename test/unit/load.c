@@ -359,6 +359,36 @@ START_TEST(another_server_by_the_same_id)
 }
 END_TEST
 
+/* An operator takes the server away for longer than a slow start lasts, and back. */
+static void away_and_back(enum tg_server_state state, uint16_t weight)
+{
+	set_up();
+	go_on(0, 100, 1, 10 * MS, 1);
+	ck_assert_uint_eq(costs.withheld_256[0], 0);
+	config[0].state = state;
+	config[0].weight = weight;
+	generation[0] += state == TG_SERVER_DOWN;
+	go_on(0, 2 * TG_SELECT_RAMP_MS / 5, 0, 0, 1);
+	config[0].state = TG_SERVER_UP;
+	config[0].weight = 1;
+	tick();
+	ck_assert_uint_gt(costs.withheld_256[0], 250);
+	go_on(0, TG_SELECT_RAMP_MS / 5 / 2, 1, 10 * MS, 1);
+	ck_assert_uint_gt(costs.withheld_256[0], 120);
+	ck_assert_uint_lt(costs.withheld_256[0], 136);
+	go_on(0, TG_SELECT_RAMP_MS / 5 / 2, 1, 10 * MS, 1);
+	ck_assert_uint_eq(costs.withheld_256[0], 0);
+	tear_down();
+}
+
+START_TEST(slow_start_begins_with_the_return)
+{
+	away_and_back(TG_SERVER_DOWN, 1);
+	away_and_back(TG_SERVER_DRAIN, 1);
+	away_and_back(TG_SERVER_UP, 0);
+}
+END_TEST
+
 START_TEST(window_and_variability)
 {
 	struct tg_hist latency, server_time, sum = {0}, sum_s = {0};
@@ -497,7 +527,8 @@ static Suite *suite(void)
 	UNIT_CASE(s, "configured", configured, absurd);
 	UNIT_CASE(s, "predicted", model_keeps_to_what_was_seen, model_as_written,
 		  predictions_are_mended, delay_is_no_error);
-	UNIT_CASE(s, "windows", another_server_by_the_same_id, window_and_variability);
+	UNIT_CASE(s, "windows", another_server_by_the_same_id, slow_start_begins_with_the_return,
+		  window_and_variability);
 	UNIT_CASE(s, "costs", median_of_the_service, crowding, one_server, own_picks, probes);
 	return s;
 }

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Ids outlive configurations; a server that goes away is recognised by its generation. */
+#include <rte_rcu_qsbr.h>
+
+#include "control.h"
+#include "gateway.h"
 #include "registry.h"
+#include "snapshot.h"
 #include "unit.h"
 
 static struct tg_registry *registry;
@@ -132,6 +137,124 @@ START_TEST(ids_do_not_run_out)
 }
 END_TEST
 
+/* A configuration becomes a snapshot, or the error's sentence. */
+static int compile(struct tg_config *c, struct tg_snapshot **out, char err[512])
+{
+	const struct tg_snapshot_env env = {.registry = registry,
+					    .clock = tg_clock_init(1000000000)};
+	int r = tg_snapshot_create(&env, c, out, err, 512);
+
+	if (r != 0)
+		tg_config_free(c);
+	return r;
+}
+
+static struct tg_registry *copy_registry(void)
+{
+	struct tg_registry *x = malloc(sizeof(*x));
+
+	ck_assert_ptr_nonnull(x);
+	memcpy(x, registry, sizeof(*x));
+	return x;
+}
+
+static void is_unchanged(const struct tg_registry *before)
+{
+	ck_assert_uint_eq(registry->n_services, before->n_services);
+	ck_assert_uint_eq(registry->n_servers, before->n_servers);
+	ck_assert_mem_eq(registry->service, before->service,
+			 before->n_services * sizeof(before->service[0]));
+	ck_assert_mem_eq(registry->server, before->server,
+			 before->n_servers * sizeof(before->server[0]));
+	for (unsigned int i = before->n_servers; i < TG_SERVERS_MAX; i++)
+		ck_assert(!registry->server[i].used);
+}
+
+/* Another service, other servers, one gone, one down: and then two services claim the same. */
+START_TEST(a_late_fault_changes_nothing)
+{
+	struct tg_config *c = config("web", "a+b+c+");
+	struct tg_config_service *v;
+	struct tg_registry *before;
+	struct tg_snapshot *s, *none;
+	char err[512];
+
+	ck_assert_int_eq(compile(c, &s, err), 0);
+	before = copy_registry();
+	c = config("web", "b-c+d+e+");
+	for (unsigned int i = 0; i < 2; i++) {
+		v = tg_config_add_service(c);
+		ck_assert_ptr_nonnull(v);
+		snprintf(v->name, sizeof(v->name), "more%u", i);
+		v->protocol = 6;
+	}
+	ck_assert_int_eq(compile(c, &none, err), -EEXIST);
+	ck_assert_ptr_nonnull(strstr(err, "service \"more1\" claims"));
+	is_unchanged(before);
+	tg_snapshot_free(s);
+	/* and the next one takes the ids that it would have had */
+	ck_assert_int_eq(compile(config("web", "a+b+c+d+"), &s, err), 0);
+	ck_assert_uint_eq(registry->n_servers, 4);
+	ck_assert_uint_eq(tg_snapshot_server(s, tg_snapshot_service(s, "web"), "d"), 3);
+	tg_snapshot_free(s);
+	free(before);
+}
+END_TEST
+
+START_TEST(no_id_is_free)
+{
+	struct tg_registry *before;
+	struct tg_snapshot *s, *none;
+	char err[512];
+
+	ck_assert_int_eq(compile(config("web", "a+b+"), &s, err), 0);
+	/* all others are there too, and go with the next one */
+	registry->n_servers = TG_SERVERS_MAX;
+	for (unsigned int i = 2; i < TG_SERVERS_MAX; i++) {
+		registry->server[i].used = true;
+		registry->server[i].service = 1;
+	}
+	before = copy_registry();
+	ck_assert_int_eq(compile(config("web", "b+c+"), &none, err), -ENOSPC);
+	ck_assert_ptr_nonnull(strstr(err, "take the old ones away first"));
+	is_unchanged(before);
+	tg_snapshot_free(s);
+	/* as the sentence says */
+	ck_assert_int_eq(compile(config("web", "b+"), &s, err), 0);
+	tg_snapshot_free(s);
+	ck_assert_int_eq(compile(config("web", "b+c+"), &s, err), 0);
+	tg_snapshot_free(s);
+	free(before);
+}
+END_TEST
+
+/* A worker that stands still must not hold control for ever. */
+START_TEST(a_worker_that_does_not_take_it)
+{
+	static struct tg_gateway g;
+	struct tg_worker *w = calloc(1, sizeof(*w));
+	size_t size = rte_rcu_qsbr_get_memsize(1);
+	char err[512] = "";
+
+	ck_assert_ptr_nonnull(w);
+	pthread_mutex_init(&g.mutex, NULL);
+	g.worker[0] = w;
+	g.qsbr = aligned_alloc(64, size);
+	ck_assert_int_eq(rte_rcu_qsbr_init(g.qsbr, 1), 0);
+	rte_rcu_qsbr_thread_register(g.qsbr, 0);
+	rte_rcu_qsbr_thread_online(g.qsbr, 0);
+	ck_assert_int_eq(compile(config("web", "a+"), &g.retired, err), 0);
+	g.retired_token = rte_rcu_qsbr_start(g.qsbr);
+	ck_assert_int_eq(tg_control_apply(&g, config("web", "a+b+"), err, sizeof(err)), -EBUSY);
+	ck_assert_ptr_nonnull(strstr(err, "Nothing was changed"));
+	ck_assert_ptr_nonnull(g.retired);
+	ck_assert_uint_eq(registry->n_servers, 1);
+	tg_snapshot_free(g.retired);
+	free(g.qsbr);
+	free(w);
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *s = suite_create("registry");
@@ -145,6 +268,9 @@ static Suite *suite(void)
 	tcase_add_test(tc, statistics_stay_and_start_again);
 	tcase_add_test(tc, another_service_another_server);
 	tcase_add_test(tc, ids_do_not_run_out);
+	tcase_add_test(tc, a_late_fault_changes_nothing);
+	tcase_add_test(tc, no_id_is_free);
+	tcase_add_test(tc, a_worker_that_does_not_take_it);
 	suite_add_tcase(s, tc);
 	return s;
 }
