@@ -11,7 +11,7 @@ set -euo pipefail
 declare -A packages
 # To compile and run the gateway. libdpdk-dev depends on every driver of DPDK 22.11.
 packages[build]="meson ninja-build gcc libc6-dev pkgconf
-	libdpdk-dev libnuma-dev libpcap-dev libjansson-dev libxxhash-dev libcap-ng-dev
+	libdpdk-dev libnuma-dev libpcap-dev libjansson-dev libxxhash-dev libcap-ng-dev libmnl-dev libnftnl-dev
 	check"
 # To run test/run.sh: second compiler and sanitizers, real clients and servers, tools they use.
 packages[test]="clang llvm libclang-rt-14-dev clang-format shellcheck doxygen libbpf-dev

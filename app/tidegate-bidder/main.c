@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * tidegate-bidder: runs on a server and says its load in the TTL of its SYN-ACKs (lib/bid/tg_bid_wire.h).
- * A new value is on the wire within about 5 ms: it looks every millisecond and nft takes two or three.
+ * It looks every millisecond; a new value is on the wire a system call later.
  */
 #include <arpa/inet.h>
-#include <errno.h>
 #include <getopt.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +18,8 @@
 
 #define PERIOD_NS 1000000
 #define NS_A_MS   1000000
-#define PAUSE_MS  3 /* between two values: one costs nft half a millisecond */
+#define NS_A_S    1000000000
+#define SHARE     8 /* of the time, looking takes one part in so many at most */
 
 struct options {
 	uint16_t ports[PORTS_MAX];
@@ -49,7 +50,8 @@ static void usage(FILE *out)
 	      "  --refuse LOAD from this load on the bid is \"no connection, please\" (never, by default)\n"
 	      "  -h, --help    this text\n"
 	      "  --version     version of this program\n\n"
-	      "Needs nft (nftables) and CAP_NET_ADMIN. Its table, tidegate_bid, goes with it.\n"
+	      "Needs CAP_NET_ADMIN, and CAP_SYS_NICE so that a busy server's bids are not late. Its\n"
+	      "table of nftables, tidegate_bid_PORT, goes with it.\n"
 	      "Exit status: 0 ended by a signal, 1 failed, 2 wrong usage.\n",
 	      out);
 }
@@ -140,35 +142,54 @@ static uint8_t bid_now(struct options *o)
 	return o->refuse > 0 && most >= o->refuse ? TG_BID_REFUSE : tg_bid_encode(most);
 }
 
-static uint64_t now_ms(void)
+static uint64_t now_ns(void)
 {
 	struct timespec t;
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / NS_A_MS;
+	return (uint64_t)t.tv_sec * NS_A_S + (uint64_t)t.tv_nsec;
 }
 
-static int loop(struct options *o, const struct tg_mark *mark)
+/* Where there are many sockets, looking at them takes long: then it is done less often. */
+static void pause_after(uint64_t spent)
 {
-	const struct timespec period = {.tv_nsec = PERIOD_NS};
+	uint64_t ns = spent * SHARE > PERIOD_NS ? spent * SHARE : PERIOD_NS;
+	const struct timespec t = {.tv_sec = (time_t)(ns / NS_A_S), .tv_nsec = (long)(ns % NS_A_S)};
+
+	nanosleep(&t, NULL);
+}
+
+/* The busier the server, the more its bids matter: in front of what it is busy with, if that is permitted. */
+static void go_first(void)
+{
+	const struct sched_param p = {.sched_priority = 1};
+
+	if (sched_setscheduler(0, SCHED_FIFO, &p) != 0)
+		fprintf(stderr,
+			"tidegate-bidder: no CAP_SYS_NICE: bids of a busy server come late\n");
+}
+
+static int loop(struct options *o, struct tg_mark *mark)
+{
 	uint8_t said = 0; /* no bid */
 	uint64_t renewed = 0;
 
 	while (!stop) {
+		uint64_t now = now_ns();
 		uint8_t bid = bid_now(o);
-		uint64_t now = now_ms();
 
-		if (((bid != said && now - renewed >= PAUSE_MS) ||
-		     now - renewed >= MARK_RENEW_MS) &&
-		    tg_mark_ready(mark)) {
-			if (tg_mark_set(mark, bid) != 0) {
-				fprintf(stderr, "tidegate-bidder: nft has ended\n");
+		if (bid != said || now - renewed >= MARK_RENEW_MS * (uint64_t)NS_A_MS) {
+			int r = tg_mark_set(mark, bid);
+
+			if (r != 0) {
+				fprintf(stderr, "tidegate-bidder: nftables refuses a bid: %s\n",
+					strerror(-r));
 				return 1;
 			}
 			said = bid;
 			renewed = now;
 		}
-		nanosleep(&period, NULL);
+		pause_after(now_ns() - now);
 	}
 	return 0;
 }
@@ -196,6 +217,7 @@ int main(int argc, char **argv)
 	}
 	sigaction(SIGTERM, &on_end, NULL);
 	sigaction(SIGINT, &on_end, NULL);
+	go_first();
 	r = loop(&o, &mark);
 	tg_mark_end(&mark);
 	return r;

@@ -3,128 +3,125 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <spawn.h>
+#include <libmnl/libmnl.h>
+#include <libnftnl/common.h>
+#include <libnftnl/set.h>
+#include <linux/netfilter.h>
+#include <linux/netfilter/nf_tables.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include <sys/socket.h>
 
-#define TABLE "inet tidegate_bid"
+#include "rules.h"
 
-extern char **environ;
+#define FAULTS_MAX 16 /* messages a batch may be answered with */
 
-/* nft with these arguments; *in, if wanted, writes to it. What it says goes nowhere, its errors to ours. */
-static pid_t run(char *const *argv, int *in)
+/* All that stands in the batch, at once or not at all. The kernel has answered when send returns. */
+static int commit(struct tg_mark *m, struct tg_batch *b)
 {
-	posix_spawn_file_actions_t actions;
-	int ends[2] = {-1, -1}, r;
-	pid_t pid = -1;
+	char answer[8192];
+	ssize_t len;
+	int r;
 
-	if (in != NULL && pipe2(ends, O_CLOEXEC) != 0)
-		return -1;
-	posix_spawn_file_actions_init(&actions);
-	if (in != NULL)
-		posix_spawn_file_actions_adddup2(&actions, ends[0], STDIN_FILENO);
-	posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-	r = posix_spawnp(&pid, argv[0], &actions, NULL, argv, environ);
-	posix_spawn_file_actions_destroy(&actions);
-	if (in != NULL) {
-		close(ends[0]);
-		*in = ends[1];
+	tg_batch_end(b);
+	if (mnl_socket_sendto(m->nl, b->text, tg_batch_len(b)) < 0)
+		return -errno;
+	m->seq = b->seq;
+	for (unsigned int i = 0; i < FAULTS_MAX; i++) {
+		len = recv(mnl_socket_get_fd(m->nl), answer, sizeof(answer), MSG_DONTWAIT);
+		if (len <= 0)
+			return len < 0 && errno != EAGAIN ? -errno : 0;
+		r = mnl_cb_run(answer, (size_t)len, 0, mnl_socket_get_portid(m->nl), NULL, NULL);
+		if (r < 0)
+			return -errno;
 	}
-	if (r == 0)
-		return pid;
-	if (in != NULL)
-		close(ends[1]);
-	errno = r;
-	return -1;
+	return -EPROTO;
 }
 
-/* One command, to its end. */
-static int run_once(char *command)
+/* What it was refused for. */
+static void explain(const struct tg_mark *m, int r, char *err, unsigned int err_len)
 {
-	static char nft[] = "nft";
-	char *argv[] = {nft, command, NULL};
-	int status = 0;
-	pid_t pid = run(argv, NULL);
-
-	if (pid < 0)
-		return -errno;
-	if (waitpid(pid, &status, 0) != pid)
-		return -errno;
-	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -EPERM;
-}
-
-static void list_ports(struct tg_mark *m, const uint16_t *ports, unsigned int n)
-{
-	size_t len = 0;
-
-	for (unsigned int i = 0; i < n && len < sizeof(m->ports); i++)
-		len += (size_t)snprintf(m->ports + len, sizeof(m->ports) - len, "%s%u",
-					i > 0 ? ", " : "", ntohs(ports[i]));
+	if (r == -EPERM || r == -EEXIST)
+		snprintf(err, err_len,
+			 "nftables refuses the table %s: run as root or with CAP_NET_ADMIN, and one "
+			 "tidegate-bidder a port",
+			 m->table);
+	else
+		snprintf(err, err_len, "nftables refuses the table %s: %s", m->table, strerror(-r));
 }
 
 int tg_mark_start(struct tg_mark *m, const uint16_t *ports, unsigned int n, char *err,
 		  unsigned int err_len)
 {
-	static char nft[] = "nft", interactive[] = "-i";
-	char *argv[] = {nft, interactive, NULL};
-	char make[] = "add table " TABLE "; delete table " TABLE "; add table " TABLE
-		      "; add set " TABLE
-		      " bidding { type inet_service; flags timeout; timeout 1s; }"
-		      "; add chain " TABLE " synack { type filter hook output priority mangle; }";
-	int r = run_once(make);
+	struct tg_batch b;
+	int r;
 
-	list_ports(m, ports, n);
-	if (r == -ENOENT)
-		snprintf(err, err_len, "the command nft is missing: install nftables");
-	else if (r != 0)
-		snprintf(
-			err, err_len,
-			"nft does not make the table tidegate_bid: run as root, or with CAP_NET_ADMIN");
-	if (r != 0)
+	*m = (struct tg_mark){.nl = mnl_socket_open2(NETLINK_NETFILTER, SOCK_CLOEXEC), .n = n};
+	memcpy(m->ports, ports, n * sizeof(*ports));
+	snprintf(m->table, sizeof(m->table), "tidegate_bid_%u", ntohs(ports[0]));
+	if (m->nl == NULL || mnl_socket_bind(m->nl, 0, MNL_SOCKET_AUTOPID) < 0) {
+		r = -errno;
+		snprintf(err, err_len, "the kernel has no netlink for nftables: %s", strerror(-r));
+		tg_mark_end(m);
 		return r;
-	signal(SIGPIPE, SIG_IGN);
-	m->nft = run(argv, &m->fd);
-	if (m->nft > 0)
+	}
+	tg_batch_begin(&b, m->seq);
+	r = tg_rules_add(&b, m->table);
+	if (r == 0)
+		r = commit(m, &b);
+	if (r == 0)
 		return 0;
-	r = -errno;
-	snprintf(err, err_len, "nft -i does not start: %s", strerror(-r));
+	explain(m, r, err, err_len);
+	tg_mark_end(m);
 	return r;
 }
 
-bool tg_mark_ready(const struct tg_mark *m)
+/* The map's entries, one a port. */
+static int add_entries(struct tg_batch *b, const struct tg_mark *m, uint8_t ttl)
 {
-	int unread = 0;
+	struct nftnl_set *map = tg_rules_map(m->table);
 
-	return ioctl(m->fd, FIONREAD, &unread) == 0 && unread == 0;
+	if (map == NULL)
+		return -ENOMEM;
+	for (unsigned int i = 0; i < m->n; i++) {
+		struct nftnl_set_elem *e = nftnl_set_elem_alloc();
+
+		if (e == NULL) {
+			nftnl_set_free(map);
+			return -ENOMEM;
+		}
+		nftnl_set_elem_set(e, NFTNL_SET_ELEM_KEY, &m->ports[i], sizeof(m->ports[i]));
+		nftnl_set_elem_set(e, NFTNL_SET_ELEM_DATA, &ttl, sizeof(ttl));
+		nftnl_set_elem_add(map, e);
+	}
+	nftnl_set_elems_nlmsg_build_payload(tg_batch_put(b, NFT_MSG_NEWSETELEM,
+							 NLM_F_CREATE | NLM_F_ACK),
+					    map);
+	tg_batch_next(b);
+	nftnl_set_free(map);
+	return 0;
 }
 
-int tg_mark_set(const struct tg_mark *m, uint8_t ttl)
+int tg_mark_set(struct tg_mark *m, uint8_t ttl)
 {
-	static const char rule[] =
-		"add rule " TABLE
-		" synack tcp sport @bidding tcp flags & (syn | ack | rst) == syn | ack";
-	char text[1024];
-	int len = snprintf(text, sizeof(text),
-			   "flush chain " TABLE
-			   " synack; %s ip ttl set %u; %s ip6 hoplimit set %u; "
-			   "add element " TABLE " bidding { %s }; delete element " TABLE
-			   " bidding { %s }; "
-			   "add element " TABLE " bidding { %s }\n",
-			   rule, ttl, rule, ttl, m->ports, m->ports, m->ports);
+	struct nftnl_set *all = tg_rules_map(m->table);
+	struct tg_batch b;
+	int r;
 
-	return write(m->fd, text, (size_t)len) == len ? 0 : -EPIPE;
+	if (all == NULL)
+		return -ENOMEM;
+	tg_batch_begin(&b, m->seq);
+	/* without entries: all of the map, those too whose time has come meanwhile */
+	nftnl_set_elems_nlmsg_build_payload(tg_batch_put(&b, NFT_MSG_DELSETELEM, 0), all);
+	tg_batch_next(&b);
+	nftnl_set_free(all);
+	r = add_entries(&b, m, ttl);
+	return r == 0 ? commit(m, &b) : r;
 }
 
 void tg_mark_end(struct tg_mark *m)
 {
-	char drop[] = "delete table " TABLE;
-
-	close(m->fd);
-	waitpid(m->nft, NULL, 0);
-	run_once(drop);
+	if (m->nl != NULL)
+		mnl_socket_close(m->nl);
+	m->nl = NULL;
 }

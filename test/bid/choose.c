@@ -11,7 +11,6 @@
 
 #define HZ            1e9
 #define SERVICE       1
-#define HEAVY_FULL_S  5.0   /* seconds of work that wait: a full load */
 #define DELAY_STEP_S  20e-6 /* delay-coded: a step of load more is so much later */
 #define DELAY_NOISE_S 20e-6 /* and a host's own jitter, exponential */
 
@@ -123,7 +122,7 @@ static unsigned int dwrr(struct state *st)
 
 static uint8_t ttl_of(const struct state *st, unsigned int i)
 {
-	return tg_bid_encode(st->bid[i] / (st->set->heavy ? HEAVY_FULL_S : TG_BID_STEPS));
+	return tg_bid_encode(st->bid[i] / (st->set->heavy ? st->set->full_s : TG_BID_STEPS));
 }
 
 /* An auction; answers in the order of when[]. */

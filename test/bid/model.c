@@ -3,7 +3,7 @@
  * bid-model: compares policies in the model (model.h says what it is and is not), several runs each with seeds of
  * their own, and prints JSON: means and the half widths of 95 % confidence intervals (Student's t).
  *
- *	bid-model [--runs N] [--time S] compare|servers|staleness|rate|check
+ *	bid-model [--runs N] [--time S] compare|check|SWEEP	(sweeps[] has their names)
  */
 #include <math.h>
 #include <stdio.h>
@@ -42,6 +42,7 @@ static struct setting standard(bool heavy)
 		.report_s = 0.1,
 		.weigh_s = 5,
 		.phase_s = 60,
+		.full_s = 5,
 		.rtt_s = 100e-6,
 	};
 
@@ -91,11 +92,11 @@ static void print_runs(struct setting s)
 }
 
 /* Every policy for one setting. */
-static void print_policies(struct setting s, unsigned int from, unsigned int to)
+static void print_policies(struct setting s)
 {
-	for (unsigned int p = from; p < to; p++) {
+	for (unsigned int p = 0; p < POLICIES; p++) {
 		s.policy = (enum policy)p;
-		printf("%s\"%s\":", p > from ? "," : "", policy_name(s.policy));
+		printf("%s\"%s\":", p > 0 ? "," : "", policy_name(s.policy));
 		print_runs(s);
 	}
 }
@@ -103,27 +104,10 @@ static void print_policies(struct setting s, unsigned int from, unsigned int to)
 static void compare(void)
 {
 	printf("{\"general\":{");
-	print_policies(standard(false), 0, POLICIES);
+	print_policies(standard(false));
 	printf("},\"heavy\":{");
-	print_policies(standard(true), 0, POLICIES);
+	print_policies(standard(true));
 	printf("}}\n");
-}
-
-/* One line a value of what is swept: {"value":…,"general":{policy:…},"heavy":{…}}. */
-static void sweep(const double *value, unsigned int n, void (*put)(struct setting *s, double v),
-		  unsigned int from)
-{
-	for (unsigned int i = 0; i < n; i++) {
-		struct setting general = standard(false), heavy = standard(true);
-
-		put(&general, value[i]);
-		put(&heavy, value[i]);
-		printf("{\"value\":%g,\"general\":{", value[i]);
-		print_policies(general, from, POLICIES);
-		printf("},\"heavy\":{");
-		print_policies(heavy, from, POLICIES);
-		printf("}}\n");
-	}
 }
 
 static void put_servers(struct setting *s, double v)
@@ -142,6 +126,78 @@ static void put_staleness(struct setting *s, double v)
 static void put_rate(struct setting *s, double v)
 {
 	s->job_s /= v;
+}
+
+static void put_load(struct setting *s, double v)
+{
+	s->rho = v;
+}
+
+static void put_shape(struct setting *s, double v)
+{
+	s->alpha = v;
+}
+
+static void put_tasks(struct setting *s, double v)
+{
+	s->tasks = v;
+}
+
+static void put_idle(struct setting *s, double v)
+{
+	s->keep_s = v;
+}
+
+static void put_full(struct setting *s, double v)
+{
+	s->full_s = v;
+}
+
+#define VALUES_MAX 6
+
+/* What the figures depend on, each by itself around the standard setting. */
+static const struct sweep {
+	const char *name;
+	void (*put)(struct setting *s, double v);
+	bool general, heavy;
+	double value[VALUES_MAX]; /* -1: the end */
+} sweeps[] = {
+	{"servers", put_servers, true, true, {2, 4, 8, 16, 32, 64}},
+	{"staleness", put_staleness, true, true, {0.001, 0.005, 0.02, 0.1, 0.5, 2}},
+	{"rate", put_rate, true, true, {0.25, 1, 4, 16, -1}},
+	{"load", put_load, true, true, {0.3, 0.5, 0.7, 0.8, 0.9, -1}},
+	{"shape", put_shape, true, true, {1.1, 1.2, 1.5, 2, 2.5, -1}},
+	{"tasks", put_tasks, true, false, {0, 2, 4, 8, 16, 32}},
+	{"idle", put_idle, true, false, {0.001, 1, 5, 15, 60, -1}},
+	{"full", put_full, false, true, {0.5, 2, 5, 20, 80, -1}},
+};
+
+static void print_model(struct setting s, void (*put)(struct setting *s, double v), double v)
+{
+	put(&s, v);
+	printf(",\"%s\":{", s.heavy ? "heavy" : "general");
+	print_policies(s);
+	putchar('}');
+}
+
+/* One line a value: {"sweep":name,"value":v,"general":{policy:…},"heavy":{…}}. */
+static bool sweep(const char *name)
+{
+	const struct sweep *w = sweeps;
+
+	while (w < sweeps + sizeof(sweeps) / sizeof(sweeps[0]) && strcmp(name, w->name) != 0)
+		w++;
+	if (w == sweeps + sizeof(sweeps) / sizeof(sweeps[0]))
+		return false;
+	for (unsigned int i = 0; i < VALUES_MAX && w->value[i] >= 0; i++) {
+		printf("{\"sweep\":\"%s\",\"value\":%g", name, w->value[i]);
+		if (w->general)
+			print_model(standard(false), w->put, w->value[i]);
+		if (w->heavy)
+			print_model(standard(true), w->put, w->value[i]);
+		printf("}\n");
+	}
+	return true;
 }
 
 /* Random arrivals split without looking, nothing in the background: M/G/1-PS says 1 / (1 - rho) whatever the jobs. */
@@ -171,16 +227,14 @@ static int check(void)
 static int usage(void)
 {
 	fprintf(stderr,
-		"usage: bid-model [--runs 2..%d] [--time S] compare|servers|staleness|rate|check\n",
+		"usage: bid-model [--runs 2..%d] [--time S] compare|check|SWEEP\n"
+		"SWEEP: servers, staleness, rate, load, shape, tasks, idle, full\n",
 		RUNS_MAX);
 	return 2;
 }
 
 int main(int argc, char **argv)
 {
-	static const double servers[] = {2, 4, 8, 16, 32, 64}, rates[] = {1, 10, 100};
-	static const double staleness[] = {0.001, 0.005, 0.02, 0.1, 0.5, 2};
-
 	while (argc > 3 && argv[1][0] == '-') {
 		if (strcmp(argv[1], "--runs") == 0)
 			runs = (unsigned int)strtoul(argv[2], NULL, 10);
@@ -193,15 +247,9 @@ int main(int argc, char **argv)
 		return usage();
 	if (strcmp(argv[1], "compare") == 0)
 		compare();
-	else if (strcmp(argv[1], "servers") == 0)
-		sweep(servers, 6, put_servers, 0);
-	else if (strcmp(argv[1], "staleness") == 0)
-		sweep(staleness, 6, put_staleness, DWRR);
-	else if (strcmp(argv[1], "rate") == 0)
-		sweep(rates, 3, put_rate, 0);
 	else if (strcmp(argv[1], "check") == 0)
 		return check();
-	else
+	else if (!sweep(argv[1]))
 		return usage();
 	return 0;
 }

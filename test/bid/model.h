@@ -30,6 +30,7 @@ struct setting {
 	double report_s; /* reports for jsq come so often */
 	double weigh_s;  /* and the weights of dwrr are set so often, by a report of then */
 	double phase_s;  /* general: how long the background stays as it is, mean */
+	double full_s;   /* heavy: so much work that waits is a bid of full load */
 	double rtt_s;    /* gateway to server and back */
 	double time_s, warm_s;
 	enum policy policy;
