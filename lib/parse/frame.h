@@ -50,6 +50,10 @@ static inline void frame_is_fragment(struct tg_pkt *out, bool later)
 	out->key.flags |= TG_KEY_FRAGMENT;
 }
 
+/* tg_parse for every kind of frame, header by header. */
+enum tg_reason tg_parse_any(const uint8_t *data, uint32_t len, uint32_t wire_len,
+			    struct tg_pkt *out);
+
 /*
  * IPv6 extension headers (RFC 8200 section 4) from *off, where a header of type out->key.protocol
  * starts. Leaves the protocol and *off at what follows the last one walked; of a fragment, at

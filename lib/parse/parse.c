@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <netinet/in.h>
 
-#include <rte_ether.h>
 #include <rte_mbuf.h>
 #include <rte_prefetch.h>
 
-#include "frame.h"
+#include "usual.h"
 
 #define VLAN_TAGS_MAX       2
 #define TYPE_QINQ_OLD       0x9100 /* outer tag of switches older than 802.1ad */
@@ -131,7 +130,8 @@ static enum tg_reason read_ip6(struct frame *f, uint32_t off, struct tg_pkt *out
 	return why == TG_DROP_NONE ? tg_parse_transport(f, off, out) : why;
 }
 
-enum tg_reason tg_parse(const uint8_t *data, uint32_t len, uint32_t wire_len, struct tg_pkt *out)
+enum tg_reason tg_parse_any(const uint8_t *data, uint32_t len, uint32_t wire_len,
+			    struct tg_pkt *out)
 {
 	struct frame f = {.data = data, .len = len, .wire_len = wire_len};
 	enum tg_reason why;
@@ -161,6 +161,13 @@ enum tg_reason tg_parse(const uint8_t *data, uint32_t len, uint32_t wire_len, st
 	}
 }
 
+enum tg_reason tg_parse(const uint8_t *data, uint32_t len, uint32_t wire_len, struct tg_pkt *out)
+{
+	const struct frame f = {.data = data, .len = len, .wire_len = wire_len};
+
+	return likely(parse_usual(&f, out)) ? TG_DROP_NONE : tg_parse_any(data, len, wire_len, out);
+}
+
 /* A frame of several buffers, parsed by its first: the headers must be in that. */
 static enum tg_reason check_segments(const struct rte_mbuf *m, uint32_t wire_len,
 				     enum tg_reason why, struct tg_pkt *p)
@@ -175,23 +182,34 @@ static enum tg_reason check_segments(const struct rte_mbuf *m, uint32_t wire_len
 	return why;
 }
 
+/* Not the usual frame. */
+static __rte_noinline void parse_other(struct tg_burst *b, unsigned int i)
+{
+	const struct rte_mbuf *m = b->mbuf[i];
+	enum tg_reason why = tg_parse_any(rte_pktmbuf_mtod(m, const uint8_t *), m->data_len,
+					  b->wire_len[i], &b->pkt[i]);
+
+	if (m->nb_segs > 1)
+		why = check_segments(m, b->wire_len[i], why, &b->pkt[i]);
+	if (why != TG_DROP_NONE)
+		tg_drop(b, i, why);
+}
+
 void tg_parse_burst(struct tg_burst *b)
 {
 	for (unsigned int i = 0; i < b->n && i < PREFETCH_AHEAD; i++)
 		rte_prefetch0(rte_pktmbuf_mtod(b->mbuf[i], void *));
 	for (unsigned int i = 0; i < b->n; i++) {
 		const struct rte_mbuf *m = b->mbuf[i];
-		enum tg_reason why;
+		const struct frame f = {
+			.data = rte_pktmbuf_mtod(m, const uint8_t *),
+			.len = m->data_len,
+			.wire_len = b->wire_len[i],
+		};
 
 		if (i + PREFETCH_AHEAD < b->n)
 			rte_prefetch0(rte_pktmbuf_mtod(b->mbuf[i + PREFETCH_AHEAD], void *));
-		if (b->verdict[i] != TG_FORWARD)
-			continue;
-		why = tg_parse(rte_pktmbuf_mtod(m, const uint8_t *), m->data_len, b->wire_len[i],
-			       &b->pkt[i]);
-		if (m->nb_segs > 1)
-			why = check_segments(m, b->wire_len[i], why, &b->pkt[i]);
-		if (why != TG_DROP_NONE)
-			tg_drop(b, i, why);
+		if (b->verdict[i] == TG_FORWARD && unlikely(!parse_usual(&f, &b->pkt[i])))
+			parse_other(b, i);
 	}
 }

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <netinet/in.h>
 
-#include <rte_branch_prediction.h>
-
-#include "frame.h"
+#include "usual.h"
 
 #define TCP_HEADER        20
 #define TCP_FIXED         14 /* through the flags: what a cut capture must still have */
@@ -11,12 +9,8 @@
 #define TCP_OPTION_NOP    1
 #define TCP_OPTION_TS     8
 #define TCP_OPTION_TS_LEN 10
-/* NOP, NOP, timestamps of 10 bytes: how nearly every stack lays them out (RFC 7323 appendix A) */
-#define TCP_USUAL_TS  0x0101080au
-#define TLS_RECORD    5
-#define TLS_HANDSHAKE 0x1603u /* type handshake, major version 3 */
-#define UDP_HEADER    8
-#define UDP_FIXED     6
+#define UDP_HEADER        8
+#define UDP_FIXED         6
 
 static void read_ports(const struct frame *f, uint32_t off, struct tg_pkt *out)
 {
