@@ -13,6 +13,8 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include <rte_branch_prediction.h>
+
 #include "tg_mem.h"
 #include "tg_service.h"
 
@@ -173,31 +175,51 @@ static enum tg_reason why_not(const struct tg_pkt *p, bool is_vip)
 	return p->flags & TG_PKT_FRAGMENT ? TG_DROP_FRAGMENT : TG_DROP_NO_SERVICE;
 }
 
-/* Does b go where a went? All that tg_service_find looks at. */
-static inline bool same_destination(const struct tg_pkt *a, const struct tg_pkt *b)
-{
-	const uint16_t flags = TG_PKT_FRAGMENT | TG_PKT_V6;
+/* All that tg_service_find looks at, in three words. */
+struct destination {
+	uint64_t address[2];
+	uint64_t ask; /* port, protocol, whether a fragment, whether IPv6 */
+};
 
-	return a->key.service_port == b->key.service_port && a->key.protocol == b->key.protocol &&
-	       ((a->flags ^ b->flags) & flags) == 0 && tg_addr_eq(&a->dst, &b->dst);
+static inline struct destination destination_of(const struct tg_pkt *p)
+{
+	struct destination d;
+	uint32_t ask;
+
+	_Static_assert(offsetof(struct tg_key, service_port) + sizeof(ask) ==
+			       offsetof(struct tg_key, service),
+		       "port, protocol and TG_KEY_FRAGMENT stand side by side");
+	memcpy(d.address, &p->dst, sizeof(d.address));
+	memcpy(&ask, &p->key.service_port, sizeof(ask));
+	d.ask = (uint64_t)(p->flags & TG_PKT_V6) << 32 | ask;
+	return d;
+}
+
+static inline bool differ(const struct destination *a, const struct destination *b)
+{
+	return ((a->address[0] ^ b->address[0]) | (a->address[1] ^ b->address[1]) |
+		(a->ask ^ b->ask)) != 0;
 }
 
 void tg_service_match(const struct tg_service_table *t, struct tg_burst *b)
 {
-	const struct tg_pkt *last = NULL;
+	struct destination last = {.ask = UINT64_MAX}; /* nobody's */
 	uint16_t service = TG_NO_SERVICE;
 	bool is_vip = false;
 
 	for (unsigned int i = 0; i < b->n; i++) {
 		struct tg_pkt *p = &b->pkt[i];
+		struct destination d;
 
 		if (b->verdict[i] != TG_FORWARD || (p->flags & (TG_PKT_ARP | TG_PKT_ND)))
 			continue;
-		if (last == NULL || !same_destination(last, p))
+		d = destination_of(p);
+		if (unlikely(differ(&last, &d))) {
 			service = tg_service_find(t, p, &is_vip);
-		last = p;
+			last = d;
+		}
 		p->key.service = service;
-		if (service == TG_NO_SERVICE)
+		if (unlikely(service == TG_NO_SERVICE))
 			tg_drop(b, i, why_not(p, is_vip));
 	}
 }
