@@ -128,8 +128,8 @@ static inline uint64_t found_at(const struct tg_worker *w, const struct tg_burst
 	return w->mode == TG_MODE_OFFLINE ? b->arrival[i] : b->now;
 }
 
-static void measure(struct tg_worker *w, struct tg_flow *f, const struct tg_pkt *p,
-		    uint64_t arrival)
+static __rte_always_inline void measure(struct tg_worker *w, struct tg_flow *f,
+					const struct tg_pkt *p, uint64_t arrival)
 {
 	struct tg_server_stats *st = tg_snapshot_stats(w->snapshot, f->server, w->index);
 	uint64_t since = 0, repeated = st->pirate.repeated;
@@ -466,29 +466,66 @@ void tg_pipeline_run_released(struct tg_worker *w, struct tg_burst *b)
 	from_follow_on(w, b);
 }
 
-void tg_pipeline_departed(struct tg_worker *w, struct tg_flow *f, const struct tg_pkt *p,
-			  uint16_t server, uint32_t bytes, uint64_t polled, uint64_t departure)
+/* The packet of an entry that is still the one it was found by. */
+static __rte_always_inline void departs(struct tg_worker *w, struct tg_flow *f,
+					const struct tg_pkt *p, struct tg_server_stats *st,
+					uint64_t polled, uint64_t departure)
 {
-	struct tg_server_stats *st;
 	uint64_t since;
 
-	if (unlikely(server == TG_NO_SERVER)) /* to a client */
-		return;
-	st = tg_snapshot_stats(w->snapshot, server, w->index);
-	st->packets++;
-	st->bytes += bytes;
-	/* while the packet waited for the driver its entry may have been freed, given to another flow, or
-	 * the flow to another server */
-	if (f == NULL || !tg_key_eq(&f->key, &p->key) || f->state == TG_FLOW_FREE ||
-	    f->server != server || !server_stands(w, f))
-		return;
-	if (p->flags & TG_PKT_TLS)
+	if (unlikely((p->flags & TG_PKT_TLS) != 0))
 		f->tls = 1;
 	tg_pirate_depart(&w->snapshot->pirate[p->key.service], &st->pirate, f->estimator, f->near,
 			 f->far, p, polled, departure);
-	if ((f->asking & TG_FLOW_WAITS) == 0 &&
+	/* nothing asks without payload */
+	if (p->payload_len > 0 && (f->asking & TG_FLOW_WAITS) == 0 &&
 	    tg_pirate_open(f->estimator, f->near, f->far, &since))
 		request_opened(w, f, st);
+}
+
+/* Counts it for its server; NULL: it went to a client. */
+static __rte_always_inline struct tg_server_stats *count_departed(const struct tg_worker *w,
+								  uint16_t server, uint32_t bytes)
+{
+	struct tg_server_stats *st;
+
+	if (unlikely(server == TG_NO_SERVER))
+		return NULL;
+	st = tg_snapshot_stats(w->snapshot, server, w->index);
+	st->packets++;
+	st->bytes += bytes;
+	return st;
+}
+
+void tg_pipeline_departed(struct tg_worker *w, struct tg_flow *f, const struct tg_pkt *p,
+			  uint16_t server, uint32_t bytes, uint64_t polled, uint64_t departure)
+{
+	struct tg_server_stats *st = count_departed(w, server, bytes);
+
+	/* while the packet waited for the driver its entry may have been freed, given to another flow, or
+	 * the flow to another server */
+	if (st == NULL || f == NULL || !tg_key_eq(&f->key, &p->key) || f->state == TG_FLOW_FREE ||
+	    f->server != server || !server_stands(w, f))
+		return;
+	departs(w, f, p, st, polled, departure);
+}
+
+void tg_pipeline_departed_burst(struct tg_worker *w, struct tg_burst *b, const uint8_t *left,
+				const uint32_t *bytes, unsigned int n, uint64_t departure)
+{
+	if (unlikely(w->snapshot->bids)) { /* an auction may have settled what the entry held */
+		for (unsigned int k = 0; k < n; k++)
+			tg_pipeline_departed(w, b->flow[left[k]], &b->pkt[left[k]],
+					     b->server[left[k]], bytes[k], b->now, departure);
+		return;
+	}
+	for (unsigned int k = 0; k < n; k++) {
+		unsigned int i = left[k];
+		struct tg_server_stats *st = count_departed(w, b->server[i], bytes[k]);
+
+		if (likely(st != NULL && b->flow[i] != NULL))
+			departs(w, b->flow[i], &b->pkt[i], st, b->now, departure);
+	}
 }
 
 void tg_pipeline_finish(struct tg_worker *w, struct tg_burst *b)

@@ -38,6 +38,11 @@ void tg_pipeline_run_released(struct tg_worker *w, struct tg_burst *b);
 void tg_pipeline_departed(struct tg_worker *w, struct tg_flow *f, const struct tg_pkt *p,
 			  uint16_t server, uint32_t bytes, uint64_t polled, uint64_t departure);
 
+/* The same for packets left[0..n) of a burst, of bytes[0..n), in the turn that polled them: their entries
+ * are those that the flow stage found or made. */
+void tg_pipeline_departed_burst(struct tg_worker *w, struct tg_burst *b, const uint8_t *left,
+				const uint32_t *bytes, unsigned int n, uint64_t departure);
+
 /* Counts packets that are TG_DROP by reason and frees them. The one place that frees. */
 void tg_pipeline_finish(struct tg_worker *w, struct tg_burst *b);
 

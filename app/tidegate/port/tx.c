@@ -13,10 +13,10 @@ void tg_tx_init(struct tg_tx *tx, const struct tg_port *p, unsigned int worker,
 	tg_gate_wire_init(&tx->wire, p->rate_mbps, p->tx_queues, clock);
 }
 
-/* The driver took a packet. */
-static void count_forwarded(struct tg_worker *w, uint32_t bytes)
+/* The driver took n packets. */
+static void count_forwarded(struct tg_worker *w, unsigned int n, uint64_t bytes)
 {
-	w->stats.forwarded++;
+	w->stats.forwarded += n;
 	w->stats.forwarded_bytes += bytes;
 }
 
@@ -86,7 +86,7 @@ static void retry(struct tg_worker *w, struct tg_tx *tx)
 			const struct tg_tx_item *t = &tx->waiting[h.pass[k]];
 
 			tg_stage_waited(w, TG_STAGE_TX, t->gate.gated, h.gate);
-			count_forwarded(w, t->gate.bytes);
+			count_forwarded(w, 1, t->gate.bytes);
 			tg_pipeline_departed(w, t->flow, &t->pkt, t->server, t->gate.bytes,
 					     t->gate.polled, h.departure);
 		}
@@ -137,6 +137,9 @@ static void send_by_port(struct tg_worker *w, struct tg_tx *tx, struct tg_burst 
 			 const uint8_t *index, uint16_t n)
 {
 	struct tg_gate_item items[TG_BURST_MAX];
+	uint32_t bytes[TG_BURST_MAX];
+	uint8_t left[TG_BURST_MAX];
+	uint64_t sum = 0;
 	struct handing h;
 
 	for (uint16_t k = 0; k < n; k++)
@@ -150,13 +153,13 @@ static void send_by_port(struct tg_worker *w, struct tg_tx *tx, struct tg_burst 
 	}
 	gate_and_send(w, tx, items, n, &h);
 	for (uint16_t k = 0; k < h.sent; k++) {
-		unsigned int i = index[h.pass[k]];
-
-		b->verdict[i] = TG_TAKEN;
-		count_forwarded(w, items[h.pass[k]].bytes);
-		tg_pipeline_departed(w, b->flow[i], &b->pkt[i], b->server[i],
-				     items[h.pass[k]].bytes, b->now, h.departure);
+		left[k] = index[h.pass[k]];
+		bytes[k] = items[h.pass[k]].bytes;
+		sum += bytes[k];
+		b->verdict[left[k]] = TG_TAKEN;
 	}
+	count_forwarded(w, h.sent, sum);
+	tg_pipeline_departed_burst(w, b, left, bytes, h.sent, h.departure);
 	for (uint16_t k = h.sent; k < h.n_pass; k++) {
 		w->stats.refused++;
 		wait_turn(tx, b, index[h.pass[k]], &items[h.pass[k]], h.gate);
@@ -223,9 +226,10 @@ void tg_tx_burst(struct tg_worker *w, struct tg_burst *b)
 	for (uint16_t p = 0; p < w->n_ports; p++) {
 		uint16_t n = 0;
 
-		for (unsigned int i = 0; i < b->n; i++)
-			if (b->verdict[i] == TG_FORWARD && b->out_port[i] == p)
-				index[n++] = (uint8_t)i;
+		for (unsigned int i = 0; i < b->n; i++) {
+			index[n] = (uint8_t)i;
+			n = (uint16_t)(n + (b->verdict[i] == TG_FORWARD && b->out_port[i] == p));
+		}
 		if (n > 0)
 			send_by_port(w, &w->tx[p], b, index, n);
 	}
