@@ -79,6 +79,9 @@ void tg_group_end(struct tg_group *g, uint64_t now);
 struct tg_group_counts {
 	uint64_t asked, answered, failed, open;
 	uint64_t connections, broken; /* opened; reset, given up, timed out */
+	/* open when their gateway went; of these at the first candidate of their hash, and at one of
+	 * those that a GUE header names */
+	uint64_t moved, moved_first, moved_named;
 	uint64_t syn_retransmitted, retransmitted, timeouts; /* by either end */
 };
 struct tg_group_counts tg_group_counts(const struct tg_group *g);

@@ -185,6 +185,15 @@ static void stream_at_server(struct tg_connection *c, const struct tg_sim_packet
 		tg_tcp_input(e, p, now);
 }
 
+bool tg_connection_known(const struct tg_connection *c, uint16_t server)
+{
+	const struct tg_end *e = c->server_ends;
+
+	while (e != NULL && (e->server != server || e->state == TG_END_DEAD))
+		e = e->next;
+	return e != NULL || c->traffic != TG_TRAFFIC_TCP;
+}
+
 void tg_connection_at_server(struct tg_connection *c, struct tg_sim_packet *p, uint64_t now)
 {
 	if (c->traffic == TG_TRAFFIC_DATAGRAM)

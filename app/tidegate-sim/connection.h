@@ -73,6 +73,9 @@ struct tg_connection {
 void tg_connection_at_server(struct tg_connection *c, struct tg_sim_packet *p, uint64_t now);
 void tg_connection_at_client(struct tg_connection *c, struct tg_sim_packet *p, uint64_t now);
 
+/* Has the server a socket for it? Yes for what is no TCP: that has no second chance. */
+bool tg_connection_known(const struct tg_connection *c, uint16_t server);
+
 /* References: packets in flight, the client, requests at a station. Without any it is freed as soon
  * as neither end has anything left to send again. */
 void tg_connection_ref(struct tg_connection *c);

@@ -21,7 +21,7 @@ static struct tg_sim_packet *packet_of(struct tg_event *e)
 
 /* ECMP: the router before the gateways hashes the connection over those that are up. A change of
  * the group moves connections, as routers do that have no resilient hashing. */
-static struct tg_sim_gateway *next_hop(const struct tg_sim *s, const struct tg_connection *c)
+struct tg_sim_gateway *tg_network_gateway(const struct tg_sim *s, const struct tg_connection *c)
 {
 	struct tg_sim_gateway *up[64];
 	uint64_t h = (c->id + 1) * UINT64_C(0x9e3779b97f4a7c15);
@@ -37,7 +37,7 @@ static void at_gateway(struct tg_event *e, uint64_t now)
 {
 	struct tg_sim_packet *p = packet_of(e);
 	struct tg_sim *s = p->connection->sim;
-	struct tg_sim_gateway *g = next_hop(s, p->connection);
+	struct tg_sim_gateway *g = tg_network_gateway(s, p->connection);
 
 	if (g != NULL) {
 		tg_sim_gateway_input(g, p, now);
@@ -52,6 +52,20 @@ void tg_network_to_service(struct tg_sim *s, struct tg_sim_packet *p)
 	tg_link_send(s, &s->to_gateway[p->connection->group], p, wire_bytes(p), at_gateway);
 }
 
+/* What has no socket here goes to the next that the gateway named (doc/encap.md). */
+static bool pass_on(struct tg_sim *s, struct tg_sim_packet *p, uint64_t now)
+{
+	if (p->n_next == 0 || tg_connection_known(p->connection, p->server))
+		return false;
+	s->passed_on++;
+	p->server = p->next_server[0];
+	p->n_next--;
+	for (unsigned int i = 0; i < p->n_next; i++)
+		p->next_server[i] = p->next_server[i + 1];
+	tg_network_forwarded(s, p, now);
+	return true;
+}
+
 static void at_server(struct tg_event *e, uint64_t now)
 {
 	struct tg_sim_packet *p = packet_of(e);
@@ -62,7 +76,8 @@ static void at_server(struct tg_event *e, uint64_t now)
 		tg_sim_packet_free(s, p);
 		return;
 	}
-	tg_connection_at_server(p->connection, p, now);
+	if (!pass_on(s, p, now))
+		tg_connection_at_server(p->connection, p, now);
 }
 
 void tg_network_forwarded(struct tg_sim *s, struct tg_sim_packet *p, uint64_t now)

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "event.h"
+#include "tg_burst.h"  /* TG_ALTERNATIVES */
 #include "tg_packet.h" /* TG_TCP_* */
 
 struct tg_connection;
@@ -39,6 +40,8 @@ struct tg_sim_packet {
 	bool timestamps;
 	bool to_server;  /* client -> server: by way of a gateway */
 	uint16_t server; /* index in the scenario: sender of an answer, or where a gateway sent it */
+	uint8_t n_next; /* servers whose turn it is if that one does not know the connection (gue) */
+	uint16_t next_server[TG_ALTERNATIVES];
 };
 
 /* Zeroed, with a reference taken of the connection; counted in s->packets and s->in_flight. Ends the

@@ -47,24 +47,24 @@ static json_t *packets_json(const struct tg_sim *s)
 	struct links in = add_links(s->server_in, sc->n_servers);
 	struct links out = add_links(s->server_out, sc->n_servers);
 	struct links down = add_links(s->from_server, sc->n_groups);
-	uint64_t arrived = in.delivered + down.delivered;
+	uint64_t arrived = in.delivered - s->passed_on + down.delivered;
 	uint64_t lost = up.lost + in.lost + out.lost + down.lost;
 	uint64_t dropped = up.dropped + in.dropped + out.dropped + down.dropped;
 	/* sent by a server that was down already: given to no link */
 	uint64_t unsent = s->packets - up.sent - out.sent;
 	bool balanced = unsent <= s->vanished && up.delivered == g.in + s->unrouted &&
-			g.in == g.missed + g.out + g.dropped + g.inside && g.out == in.sent &&
-			out.delivered == down.sent &&
+			g.in == g.missed + g.out + g.dropped + g.inside &&
+			g.out + s->passed_on == in.sent && out.delivered == down.sent &&
 			s->packets == arrived + lost + dropped + s->unrouted + g.missed +
 					      g.dropped + unsent + s->in_flight;
 
-	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b}", "made",
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b}", "made",
 			 (json_int_t)s->packets, "arrived", (json_int_t)arrived, "lost",
 			 (json_int_t)lost, "queue_full", (json_int_t)dropped, "no_gateway",
 			 (json_int_t)s->unrouted, "gateway_missed", (json_int_t)g.missed,
 			 "gateway_dropped", (json_int_t)g.dropped, "server_down",
-			 (json_int_t)unsent, "under_way", (json_int_t)s->in_flight, "balanced",
-			 (int)balanced);
+			 (json_int_t)unsent, "passed_on", (json_int_t)s->passed_on, "under_way",
+			 (json_int_t)s->in_flight, "balanced", (int)balanced);
 }
 
 static json_t *requests_json(const struct tg_sim *s)

@@ -56,10 +56,12 @@ static json_t *group_json(const struct tg_results *r, uint32_t i, double seconds
 	json_object_set_new(j, "quantiles_ns", quantiles(&g->latency));
 	/* since the start, as is conservation */
 	json_object_set_new(j, "whole_run",
-			    json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "asked",
+			    json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "asked",
 				      (json_int_t)c.asked, "open", (json_int_t)c.open,
 				      "connections", (json_int_t)c.connections, "broken",
-				      (json_int_t)c.broken, "syn_retransmitted",
+				      (json_int_t)c.broken, "moved", (json_int_t)c.moved,
+				      "moved_first", (json_int_t)c.moved_first, "moved_named",
+				      (json_int_t)c.moved_named, "syn_retransmitted",
 				      (json_int_t)c.syn_retransmitted, "retransmitted",
 				      (json_int_t)c.retransmitted, "timeouts",
 				      (json_int_t)c.timeouts));

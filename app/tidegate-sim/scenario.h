@@ -36,6 +36,7 @@ struct tg_gateway_params {
 	bool rate_known;           /* the gateway is told that rate (ports[].rate_mbps) */
 	double tick_ms;            /* control's */
 	double fails_s, returns_s; /* 0: never; an ECMP rehash */
+	bool keeps_flows;          /* it writes its flow table before it goes, and reads it again */
 	bool oracle; /* costs are the truth, which no gateway can know: a bound, not a policy */
 	struct tg_dist stall_us, stall_every_ms; /* a worker stops for so long; constant 0: never */
 };

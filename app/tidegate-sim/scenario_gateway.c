@@ -42,6 +42,7 @@ static const struct tg_config_key keys[] = {
 	{TG_KEY(tg_gateway_params, oracle, tg_read_bool)},
 	{TG_REAL(tg_gateway_params, fails_s, 0, TG_SIM_SECONDS_MAX)},
 	{TG_REAL(tg_gateway_params, returns_s, 0, TG_SIM_SECONDS_MAX)},
+	{TG_KEY(tg_gateway_params, keeps_flows, tg_read_bool)},
 	{TG_DIST(tg_gateway_params, stall_us, 0, 10000000)},
 	{TG_DIST(tg_gateway_params, stall_every_ms, 0, TG_SIM_MS_MAX)},
 };
@@ -66,6 +67,8 @@ static void settle(struct tg_reader *r, const struct tg_gateway_params *g)
 	if (g->returns_s > 0 && g->fails_s == 0)
 		TG_MEMBER_FAULT(r, "fails_s",
 				"is missing: a gateway that returns has failed before");
+	if (g->keeps_flows && g->returns_s == 0)
+		TG_MEMBER_FAULT(r, "returns_s", "is missing: keeps_flows is for one that returns");
 	if ((tg_dist_mean(&g->stall_us) > 0) != (tg_dist_mean(&g->stall_every_ms) > 0))
 		TG_MEMBER_FAULT(r, "stall_every_ms", "and stall_us go together: both, or neither");
 	else if (tg_dist_mean(&g->stall_us) >= 1000 * tg_dist_mean(&g->stall_every_ms) &&

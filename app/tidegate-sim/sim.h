@@ -36,6 +36,7 @@ struct tg_sim {
 	uint64_t in_flight; /* made and not freed */
 	uint64_t unrouted;  /* no gateway was up */
 	uint64_t vanished;  /* to or from a server that is down */
+	uint64_t passed_on; /* from a server without a socket to the next that was named */
 	uint64_t next_request, next_connection;
 };
 
@@ -48,6 +49,9 @@ struct tg_sim {
 typedef bool tg_run_tell(void *context, const struct tg_sim *s);
 int tg_sim_run(const struct tg_scenario *sc, uint32_t replication, tg_run_tell *tell, void *context,
 	       json_t **result, uint64_t *packets, char *err, size_t err_len);
+
+/* network.c: the gateway that a connection's packets go to now; NULL: none is up. */
+struct tg_sim_gateway *tg_network_gateway(const struct tg_sim *s, const struct tg_connection *c);
 
 /* network.c: the way of a packet. Both take the packet. */
 void tg_network_to_service(struct tg_sim *s, struct tg_sim_packet *p); /* from a client */

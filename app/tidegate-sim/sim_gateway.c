@@ -43,7 +43,7 @@ static void wake(struct tg_sim_worker *w, uint64_t now)
 }
 
 /* The client's address: its number within the group's prefix, from the second address on. */
-static struct tg_addr client_address(const struct tg_addr *prefix, uint32_t number)
+struct tg_addr tg_sim_client_address(const struct tg_addr *prefix, uint32_t number)
 {
 	struct tg_addr a = *prefix;
 
@@ -59,7 +59,7 @@ static bool write_frame(struct tg_sim_gateway *g, struct rte_mbuf *m, const stru
 	const struct tg_connection *c = p->connection;
 	struct tg_frame_path path = g->path[c->group];
 
-	path.client = client_address(&path.client, c->client_index + 1);
+	path.client = tg_sim_client_address(&path.client, c->client_index + 1);
 	path.client_port = c->client_port;
 	return tg_frame_write(m, &path, p);
 }
@@ -118,12 +118,22 @@ static bool late(const struct tg_sim_gateway *g, const struct rte_mbuf *m, uint6
 	       now - buffer_of((struct rte_mbuf *)(uintptr_t)m)->arrival > s->limit[service].max;
 }
 
+static bool names_alternatives(const struct tg_sim_gateway *g, const struct tg_sim_packet *p)
+{
+	const struct tg_snapshot *s = g->gateway.snapshot;
+	uint16_t service = p->connection->service;
+
+	return service < s->n_services && s->service[service]->forward == TG_FORWARD_GUE;
+}
+
 static void leave(struct tg_sim_gateway *g, struct rte_mbuf *m, uint64_t now)
 {
 	struct tg_sim_packet *p = buffer_of(m)->packet;
 
 	if (p != NULL && destination(g->sim, m, &p->server)) {
 		g->out++;
+		if (names_alternatives(g, p))
+			tg_sim_gue_read(g->sim, m, p);
 		g->late_on_wire += late(g, m, now);
 		tg_hist_record(&g->on_wire, now - buffer_of(m)->arrival, 1);
 		buffer_of(m)->packet = NULL;

@@ -9,11 +9,13 @@
 #include <rte_ring.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "control.h"
 #include "eal.h"
 #include "port/rx.h"
 #include "port/tx.h"
+#include "restart.h"
 #include "sim_gateway_private.h"
 
 #define container(p, type, member) ((type *)((char *)(p)-offsetof(type, member)))
@@ -93,7 +95,8 @@ static void add_macs(const struct tg_scenario *sc, json_t *config)
 }
 
 static int configuration(const struct tg_scenario *sc, const struct tg_gateway_params *p,
-			 const char *name, struct tg_config **out, struct tg_config_report *report)
+			 const char *name, const char *flows, struct tg_config **out,
+			 struct tg_config_report *report)
 {
 	json_t *c = json_deep_copy(sc->config);
 	json_t *ports = json_array();
@@ -106,6 +109,9 @@ static int configuration(const struct tg_scenario *sc, const struct tg_gateway_p
 	json_object_set_new(c, "ports", ports);
 	if (json_object_get(c, "flow_table") == NULL)
 		json_object_set_new(c, "flow_table", json_pack("{s:i}", "slots_per_worker", SLOTS));
+	if (flows[0] != '\0')
+		json_object_set_new(json_object_get(c, "flow_table"), "snapshot",
+				    json_string(flows));
 	add_macs(sc, c);
 	text = json_dumps(c, JSON_COMPACT);
 	if (text != NULL)
@@ -120,7 +126,7 @@ int tg_sim_gateway_check(const struct tg_scenario *sc, struct tg_scenario_report
 	const struct tg_gateway_params p = {.workers = 1, .rx_ring = 1024, .tx_ring = 256};
 	struct tg_config_report faults = {0};
 	struct tg_config *c = NULL;
-	int r = configuration(sc, &p, "check", &c, &faults);
+	int r = configuration(sc, &p, "check", "", &c, &faults);
 
 	for (unsigned int i = 0; i < faults.n_faults; i++)
 		tg_scenario_fault(report, "%s: $.%s", sc->file, faults.faults[i]);
@@ -219,7 +225,7 @@ static int make_gateway(struct tg_sim_gateway *g, char *err, size_t err_len)
 	struct tg_gateway_env env = {0};
 	struct tg_config_report report = {0};
 	struct tg_config *c = NULL;
-	int r = configuration(g->sim->scenario, g->params, g->name, &c, &report);
+	int r = configuration(g->sim->scenario, g->params, g->name, g->flows, &c, &report);
 
 	if (r != 0)
 		snprintf(err, err_len, "%s",
@@ -260,9 +266,17 @@ int tg_sim_gateway_make(struct tg_sim_gateway *g, char *err, size_t err_len)
 		tg_gateway_free(&g->gateway);
 		r = -ENOMEM;
 	}
+	if (r == 0 && tg_restart_attach(&g->gateway) != 0) {
+		snprintf(err, err_len, "gateway %u: no memory to keep its flows", g->index);
+		tg_gateway_stop(&g->gateway);
+		tg_gateway_free(&g->gateway);
+		r = -ENOMEM;
+	}
 	if (r == 0) {
 		tg_sim_gate_place(g);
 		attach_workers(g);
+		if (g->gateway.restart != NULL)
+			tg_restart_restore(g->gateway.restart);
 		g->made = g->up = true;
 		return 0;
 	}
@@ -323,7 +337,7 @@ static void tick(struct tg_event *e, uint64_t now)
 	tg_event_at(g->sim->events, e, now + (uint64_t)(g->params->tick_ms * 1e6));
 }
 
-/* The process dies with its tables; later another one starts. */
+/* The process ends, with its tables or after it wrote them; later another one starts. */
 static void change(struct tg_event *e, uint64_t now)
 {
 	struct tg_sim_gateway *g = container(e, struct tg_sim_gateway, change);
@@ -331,6 +345,9 @@ static void change(struct tg_event *e, uint64_t now)
 	char err[512];
 
 	if (g->made) {
+		tg_sim_moved(g);
+		if (g->gateway.restart != NULL)
+			tg_restart_end(g->gateway.restart, true);
 		tg_sim_gateway_unmake(g);
 		if (back > now)
 			tg_event_at(g->sim->events, e, back);
@@ -375,6 +392,9 @@ int tg_sim_gateway_create(struct tg_sim *s, uint32_t index, struct tg_sim_gatewa
 	g->sim = s;
 	g->index = index;
 	g->params = &s->scenario->gateway[index];
+	if (g->params->keeps_flows)
+		snprintf(g->flows, sizeof(g->flows), "/tmp/tidegate-sim-%d-%u.flows", (int)getpid(),
+			 index);
 	tg_random_init(&g->random, s->seed, s->replication, "stall", index);
 	tg_random_init(&g->work, s->seed, s->replication, "work", index);
 	for (uint32_t w = 0; w < g->params->workers; w++) {
@@ -416,6 +436,8 @@ void tg_sim_gateway_free(struct tg_sim_gateway *g)
 	tg_sim_gateway_unmake(g);
 	tg_event_cancel(g->sim->events, &g->tick);
 	tg_event_cancel(g->sim->events, &g->change);
+	if (g->flows[0] != '\0')
+		unlink(g->flows);
 	free(g->path);
 	free(g->level);
 	free(g);

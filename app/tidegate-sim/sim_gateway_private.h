@@ -37,6 +37,7 @@ struct tg_sim_gateway {
 	const struct tg_gateway_params *params;
 	struct tg_options options;
 	char name[16];
+	char flows[64];      /* file of its flows while it is away; "": it keeps none */
 	unsigned int starts; /* makes names of rings and pools unique */
 	bool up, made;
 	struct tg_gateway gateway;
@@ -100,6 +101,15 @@ int tg_sim_stamps_start(struct tg_sim_gateway *g);
 void tg_sim_stamps_tick(struct tg_sim_gateway *g, uint64_t now);
 void tg_sim_stamp(const struct tg_sim_gateway *g, struct rte_mbuf *m, uint64_t now);
 uint64_t tg_sim_device_clock(uint64_t now);
+
+/* The client's address: its number within the group's prefix. */
+struct tg_addr tg_sim_client_address(const struct tg_addr *prefix, uint32_t number);
+
+/* sim_gue.c: whom a frame with a GUE header names besides goes into the packet. */
+void tg_sim_gue_read(const struct tg_sim *s, const struct rte_mbuf *m, struct tg_sim_packet *p);
+
+/* sim_moved.c: the gateway goes now: its connections are counted, in their groups. */
+void tg_sim_moved(struct tg_sim_gateway *g);
 
 void tg_sim_worker_turn(struct tg_event *e, uint64_t now);
 void tg_sim_worker_spend(struct tg_virtual_time *t, unsigned int packets);

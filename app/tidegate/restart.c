@@ -26,10 +26,12 @@ struct reading {
 	char text[TG_FLOW_SNAPSHOT_TEXT];
 };
 
-uint64_t tg_restart_wall_ns(void)
+uint64_t tg_restart_wall_ns(const struct tg_gateway *g)
 {
 	struct timespec t;
 
+	if (g->worker[0]->virtual_time != NULL)
+		return tg_ticks_to_ns(&g->clock, tg_worker_now(g->worker[0]));
 	clock_gettime(CLOCK_REALTIME, &t);
 	return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
 }
@@ -222,7 +224,9 @@ static void tell(const struct tg_restart *r, uint64_t of)
 
 void tg_restart_restore(struct tg_restart *r)
 {
-	struct reading x = {.r = r, .now = rte_rdtsc(), .wall_ns = tg_restart_wall_ns()};
+	struct reading x = {.r = r,
+			    .now = tg_worker_now(r->g->worker[0]),
+			    .wall_ns = tg_restart_wall_ns(r->g)};
 	FILE *in = open_file(r->path, x.text);
 	uint64_t of;
 	int rc;
@@ -240,13 +244,14 @@ void tg_restart_restore(struct tg_restart *r)
 		rc = read_file(&x);
 	if (rc == -ENOMEM || (rc != 0 && x.text[0] == '\0'))
 		snprintf(x.text, sizeof(x.text), "cannot be read: %s", strerror(-rc));
-	r->stats.restore_ns = tg_restart_wall_ns() - x.wall_ns;
+	r->stats.restore_ns = tg_restart_wall_ns(r->g) - x.wall_ns;
 	if (rc != 0) {
 		fprintf(stderr, "tidegate: flow_table.snapshot: %s %s: ignored\n", r->path, x.text);
 	} else {
 		of = tg_flow_reader_header(x.file)->flows;
 		r->stats.restored = of - r->stats.expired - r->stats.strangers - r->stats.no_room;
-		tell(r, of);
+		if (r->g->worker[0]->virtual_time == NULL)
+			tell(r, of);
 	}
 	tg_flow_reader_close(x.file);
 	fclose(in);

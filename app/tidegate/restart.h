@@ -96,8 +96,8 @@ void tg_restart_free(struct tg_restart *r);
  * is lost to a path that was mistyped. */
 bool tg_restart_may_replace(const char *path);
 
-/* The wall clock, ns since 1970. */
-uint64_t tg_restart_wall_ns(void);
+/* The wall clock, ns since 1970; where time is virtual, that. */
+uint64_t tg_restart_wall_ns(const struct tg_gateway *g);
 
 /* worker.sched's task. */
 bool tg_restart_copy_step(void *feed, uint64_t now);

@@ -149,7 +149,7 @@ static bool drain(struct writing *x, struct tg_restart_feed *feed)
 		return false;
 	if (x->rc == 0)
 		x->rc = tg_flow_snapshot_block(&x->file, c->flow, keep_known(x, c),
-					       tg_restart_wall_ns());
+					       tg_restart_wall_ns(x->r->g));
 	feed->ended = c->last;
 	c->n = 0;
 	feed->drain = (feed->drain + 1) % TG_RESTART_CHUNKS;
@@ -174,7 +174,7 @@ static int write_flows(struct writing *x)
 			struct tg_restart_feed *feed = r->feed[i];
 
 			if (x->alone && !feed->ended)
-				tg_restart_copy_step(feed, rte_rdtsc());
+				tg_restart_copy_step(feed, tg_worker_now(feed->worker));
 			if (!drain(x, feed))
 				continue;
 			any = true;
@@ -213,7 +213,7 @@ static int write_stream(struct writing *x, FILE *out)
 	if (rc == 0)
 		rc = write_flows(x);
 	if (rc == 0)
-		rc = tg_flow_snapshot_end(&x->file, tg_restart_wall_ns());
+		rc = tg_flow_snapshot_end(&x->file, tg_restart_wall_ns(x->r->g));
 	if (rc == 0 && fsync(fileno(out)) != 0)
 		rc = -errno;
 	return rc;
@@ -286,13 +286,13 @@ static void save(struct tg_restart *r, bool alone)
 {
 	struct writing x = {.r = r, .alone = alone};
 	struct tg_restart_stats *s = &r->stats;
-	uint64_t start = tg_restart_wall_ns();
+	uint64_t start = tg_restart_wall_ns(r->g);
 	int rc = write_file(&x);
 
 	free_names(&x);
 	if (rc == 0) {
 		set(&s->saved, x.file.header.flows);
-		set(&s->write_ns, tg_restart_wall_ns() - start);
+		set(&s->write_ns, tg_restart_wall_ns(r->g) - start);
 		set(&s->saved_at, rte_rdtsc());
 		set(&s->writes, s->writes + 1);
 	} else if (rc != -ECANCELED) {

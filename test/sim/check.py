@@ -112,6 +112,38 @@ def common_random_numbers():
     assert texts[0] != texts[1] and asked[0] == asked[1], asked
 
 
+def moved(policy, forward, what):
+    """200 long connections over two workers, whose gateway goes: (all of its, at the first candidate, named, broken)"""
+    settings = {"config.services[0].policy": policy, "config.services[0].forward": forward, "gateways[0].keeps_flows": what == "kept"}
+    if what == "rehash":  # the first of two goes for good
+        one = {"workers": 2, "rx_ring": 256, "tx_ring": 256}
+        settings = {**settings, "gateways": [{**one, "fails_s": 2}, one]}
+        del settings["gateways[0].keeps_flows"]
+    r = json.loads(finish(start(scenario("moved"), "--quiet", settings=settings))[0])
+    for name, c in r["conservation"].items():
+        assert c["balanced"], (policy, forward, what, name, c)
+    whole = r["clients"][0]["whole_run"]
+    row = [whole[k]["mean"] for k in ("moved", "moved_first", "moved_named", "broken")]
+    print("  {:12} {:4} {:8} {:4.0f} connections, {:3.0f} at the first candidate, {:3.0f} named, {:3.0f} lost".format(policy, forward, what, *row))
+    return row
+
+
+@case
+def connections_outlive_gateways():
+    """a restart and an ECMP rehash cost exactly the connections that are not where the next gateway looks"""
+    for what, gateways in (("restart", 1), ("rehash", 2), ("kept", 1)):
+        for policy in ("maglev", "latency", "round-robin"):
+            for forward in ("l2", "gue"):
+                if policy == "maglev" and forward == "gue":
+                    continue  # nothing is lost without
+                all_of, first, named, lost = moved(policy, forward, what)
+                assert all_of == 200 / gateways and first <= named <= all_of, (all_of, first, named)
+                assert first < named < all_of or policy != "round-robin", "nothing is tried"
+                stays = {"l2": first, "gue": named}[forward] if what != "kept" else all_of
+                assert lost == all_of - stays, f"{policy} {forward} {what}: {lost} lost instead of {all_of - stays}"
+                assert policy != "maglev" or lost == 0
+
+
 @case
 def tables():
     """the table has every group, server and gateway; --quiet and --results work; the speed is on stderr"""

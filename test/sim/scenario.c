@@ -98,6 +98,7 @@ static const struct {
 	{"gateways[0].rx_ring", "1000", "$.gateways[0].rx_ring: 1000 is no power of two"},
 	{"gateways[0].workers", "17", "$.gateways[0].workers: 17 is out of range"},
 	{"gateways[0].returns_s", "3", "$.gateways[0].fails_s: is missing"},
+	{"gateways[0].keeps_flows", "true", "$.gateways[0].returns_s: is missing"},
 	{"gateways[0].stall_us", "3", "$.gateways[0].stall_every_ms"},
 	{"config.ports", "[]", "$.config.ports: must be left out"},
 	{"config.services[0].policy", "best", "$.config.services[0].policy: \"best\""},
