@@ -64,5 +64,24 @@ ran idle "$loop/bar-idle" 0.2
 measured io io
 measured 'pipeline/established/1k' pipeline/established/1k
 measured 'hash/*/1k' hash/own/1k hash/rte/1k
+measured 'pipeline/[gm]*/1k' pipeline/gue/1k pipeline/mixed/1k
+
+# judged GLOB BAR: the bar is judged, and the exit code is its verdict. Whether it is met is no matter here.
+judged() {
+	local code=0
+	test/bar/speed.sh --runs 1 --seconds 0.1 --only "$1" >"$work/json" 2>"$work/table" || code=$?
+	/usr/bin/python3 - "$work/json" "$2" $code >"$work/verdict" 2>&1 <<'END'
+import json, sys
+
+bars = json.load(open(sys.argv[1]))["bars"]
+bar = {bar["name"]: bar for bar in bars}[sys.argv[2]]
+assert bar["most"] > 0 and bar["met"] == (bar["figure"] <= 1.1 * bar["most"]), bar
+assert (sys.argv[3] == "0") == all(bar["met"] for bar in bars), sys.argv[3]
+END
+}
+
+cd "$top"
+ran 'bar of the gate' judged stage/gate stage/gate
+ran 'bar of memory' judged stage/gate memory/slot
 echo "$passed passed, $failed failed, 0 skipped"
 [ "$failed" -eq 0 ]

@@ -48,7 +48,7 @@ struct bench_family {
 	const void *kind; /* for the family's own code */
 };
 
-#define BENCH_PIPELINES 9
+#define BENCH_PIPELINES 11
 #define BENCH_STAGES    4
 #define BENCH_CHOICES   13 /* policies */
 extern const struct bench_family bench_pipeline[BENCH_PIPELINES];
@@ -106,10 +106,26 @@ int bench_host_start_eal_with(int argc, char **argv);
 void bench_host_stop_eal(void);
 void bench_host_warn_ordinary_pages(void);
 
+#define BENCH_BARS 12
+
+/* A figure and its bar: ns a packet; of a slot's memory, bytes. */
+struct bench_verdict {
+	const char *name;
+	double figure, most;
+	bool met; /* not above it by more than its margin */
+};
+
+/* Is there a bar for the case of that name? */
+bool bench_bar_wants(const char *name);
+/* The bars whose cases have a figure; their number. */
+unsigned int bench_bars_judge(const struct bench_result *results, unsigned int n,
+			      struct bench_verdict out[BENCH_BARS]);
+
 void bench_report_head(FILE *out, const struct bench_host *h);
 void bench_report_line(FILE *out, const struct bench_result *r);
-/* 0 or -ENOMEM, -EIO. */
+void bench_report_bars(FILE *out, const struct bench_verdict *v, unsigned int n);
+/* n_bars 0: without bars. 0 or -ENOMEM, -EIO. */
 int bench_report_json(FILE *out, const struct bench_host *h, const struct bench_result *r,
-		      unsigned int n);
+		      unsigned int n, const struct bench_verdict *v, unsigned int n_bars);
 
 #endif

@@ -26,12 +26,14 @@
 #define MEASURED    443                  /* port of the service that is measured as configured */
 #define UNMEASURED  80                   /* the same with its estimator off */
 #define BUFFERS     (UINT64_C(64) << 20) /* pool, queues, tables of constant size */
+#define MIXED       32                   /* a power of two, above 4 */
 #define NEW_SILENCE 10                   /* s: longer than a TCP flow in state NEW is kept */
 
 struct kind {
 	struct frame_kind frame;
 	const char *forward;
 	bool fresh;  /* every measured packet begins a flow; `flows` others are in the table */
+	bool mixed;  /* one of MIXED does */
 	bool pirate; /* the base is the same traffic for the service that is not measured */
 	bool admit;  /* the base is the same traffic for a service without admission */
 };
@@ -42,6 +44,7 @@ struct source {
 	bool in_order; /* flows one after the other, from next; else at random */
 	uint64_t next;
 	const struct frame *often, *seldom; /* three of four packets, one of four */
+	const struct frame *begins;         /* one of MIXED, of the flow `next`; NULL: none */
 	uint32_t packets;
 	unsigned int bursts_left;
 	bool *stop; /* set with the last burst */
@@ -69,6 +72,10 @@ static uint16_t write_packets(uint16_t port, uint16_t queue, struct rte_mbuf *m[
 		/* bits of the generator that do not choose the flow */
 		const struct frame *f = s->stream.low & 3 ? s->often : s->seldom;
 
+		if (s->begins != NULL && (s->stream.low & (MIXED - 1)) == MIXED - 1) {
+			f = s->begins;
+			flow = s->next++;
+		}
 		frame_write(f, rte_pktmbuf_mtod(m[i], uint8_t *), flow, s->packets++);
 		m[i]->data_len = f->len;
 		m[i]->pkt_len = f->len;
@@ -95,6 +102,7 @@ static uint64_t pipeline_run(void *state, unsigned int bursts)
 	const struct tg_worker_stats *st = &s->gateway.worker[0]->stats;
 	uint64_t before = st->forwarded - st->stateless;
 
+	s->source.begins = s->kind->mixed ? &s->syn : NULL;
 	if (s->kind->fresh)
 		work(s, &s->syn, &s->syn, bursts);
 	else
@@ -164,7 +172,7 @@ static uint32_t slots_for(const struct kind *k, uint64_t flows)
 {
 	uint64_t all = k->pirate || k->admit ? 2 * flows : flows;
 
-	if (k->fresh)
+	if (k->fresh || k->mixed)
 		all += BENCH_TURN * BENCH_BURST;
 	return rte_align32pow2((uint32_t)RTE_MAX(all + all / 4, UINT64_C(1024)));
 }
@@ -324,6 +332,8 @@ static uint64_t memory(const struct bench_family *f, uint64_t flows)
 
 static const struct kind established = {.frame = TCP4, .forward = "ipip"};
 static const struct kind fresh = {.frame = TCP4, .forward = "ipip", .fresh = true};
+static const struct kind gue = {.frame = TCP4, .forward = "gue"};
+static const struct kind mixed = {.frame = TCP4, .forward = "ipip", .mixed = true};
 static const struct kind l2 = {.frame = TCP4, .forward = "l2"};
 static const struct kind ipv6 = {.frame = {.protocol = IPPROTO_TCP, .timestamps = true, .v6 = true},
 				 .forward = "ipip"};
@@ -348,6 +358,21 @@ const struct bench_family bench_pipeline[BENCH_PIPELINES] = {
 	{.name = "pipeline/new",
 	 .what = "SYNs of new flows, beside that many known ones",
 	 .kind = &fresh,
+	 .flows = BIG,
+	 .run = pipeline_run,
+	 .base = io_base,
+	 .tidy = forget_fresh,
+	 COMMON},
+	{.name = "pipeline/gue",
+	 .what = "as established, in GUE",
+	 .kind = &gue,
+	 .flows = BIG,
+	 .run = pipeline_run,
+	 .base = io_base,
+	 COMMON},
+	{.name = "pipeline/mixed",
+	 .what = "as established, one packet of 32 the SYN of a new flow",
+	 .kind = &mixed,
 	 .flows = BIG,
 	 .run = pipeline_run,
 	 .base = io_base,

@@ -69,8 +69,28 @@ static json_t *case_json(const struct bench_result *r)
 	return c;
 }
 
+void bench_report_bars(FILE *out, const struct bench_verdict *v, unsigned int n)
+{
+	fprintf(out, "\n%-28s %10s %8s\n", "bar", "figure", "most");
+	for (unsigned int i = 0; i < n; i++)
+		fprintf(out, "%-28s %10.2f %8.2f  %s\n", v[i].name, v[i].figure, v[i].most,
+			v[i].met ? (v[i].figure <= v[i].most ? "met" : "met within its margin")
+				 : "MISSED");
+}
+
+static json_t *bars_json(const struct bench_verdict *v, unsigned int n)
+{
+	json_t *bars = json_array();
+
+	for (unsigned int i = 0; i < n; i++)
+		json_array_append_new(bars,
+				      json_pack("{s:s, s:f, s:f, s:b}", "name", v[i].name, "figure",
+						v[i].figure, "most", v[i].most, "met", v[i].met));
+	return bars;
+}
+
 int bench_report_json(FILE *out, const struct bench_host *h, const struct bench_result *r,
-		      unsigned int n)
+		      unsigned int n, const struct bench_verdict *v, unsigned int n_bars)
 {
 	json_t *cases = json_array(), *root;
 	int rc;
@@ -80,6 +100,8 @@ int bench_report_json(FILE *out, const struct bench_host *h, const struct bench_
 	root = json_pack("{s:o, s:o}", "host", host_json(h), "cases", cases);
 	if (root == NULL)
 		return -ENOMEM;
+	if (n_bars > 0)
+		json_object_set_new(root, "bars", bars_json(v, n_bars));
 	rc = json_dumpf(root, out, JSON_COMPACT | JSON_REAL_PRECISION(6));
 	json_decref(root);
 	return rc < 0 || fputc('\n', out) == EOF ? -EIO : 0;
