@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "tg_encap.h"
 
+#include <rte_branch_prediction.h>
 #include <rte_ether.h>
 #include <rte_mbuf.h>
 
@@ -146,7 +147,7 @@ static __rte_always_inline enum tg_reason rewrite(const struct tg_route *r, stru
 	uint32_t end = l3_off + (uint32_t)p->ip_len, more = front + l2 - l3_off;
 	uint16_t type;
 
-	if (p->ip_len + front > r->mtu || l2 + front > l3_off + m->data_off)
+	if (unlikely(p->ip_len + front > r->mtu || l2 + front > l3_off + m->data_off))
 		return TG_DROP_TOO_BIG;
 	if (r->decrement_ttl)
 		ttl_decrement(ip, (p->flags & TG_PKT_V6) != 0);
@@ -160,7 +161,7 @@ static __rte_always_inline enum tg_reason rewrite(const struct tg_route *r, stru
 	/* First the link header, which reads the old one, then the outer ones over that. */
 	link_write(ip - front, l2, old, r, p, mac, type, tagged);
 	if (outer != 0) {
-		if (m->pkt_len > end)
+		if (unlikely(m->pkt_len > end))
 			trim(m, end);
 		outer_write(ip, r, p, outer_id, outer, gue, shim);
 	}
@@ -179,25 +180,35 @@ static __rte_always_inline enum tg_reason either_tag(const struct tg_route *r, s
 			    : rewrite(r, m, p, mac, outer_id, outer, gue, true);
 }
 
-static __rte_always_inline enum tg_reason encap(const struct tg_route *r, struct rte_mbuf *m,
-						const struct tg_pkt *p, const struct tg_gue *gue,
-						uint16_t *outer_id)
+/* Apart, so that the usual form has the registers to itself. */
+static __rte_noinline enum tg_reason by_form(const struct tg_route *r, struct rte_mbuf *m,
+					     const struct tg_pkt *p, uint64_t mac,
+					     const struct tg_gue *gue, uint16_t *outer_id)
 {
-	uint64_t mac = r->mac != NULL ? __atomic_load_n(r->mac, __ATOMIC_RELAXED) : 0;
-	bool v4;
+	bool v4 = tg_addr_is_v4(&r->remote);
 
-	if (!(mac & TG_MAC_VALID))
-		return TG_DROP_NO_ROUTE;
-	if (r->decrement_ttl && p->ttl <= 1)
-		return TG_DROP_TTL;
 	if (r->forward == TG_FORWARD_L2)
 		return either_tag(r, m, p, mac, outer_id, 0, NULL);
-	v4 = tg_addr_is_v4(&r->remote);
 	if (r->forward == TG_FORWARD_IPIP)
 		return v4 ? either_tag(r, m, p, mac, outer_id, V4_LEN, NULL)
 			  : either_tag(r, m, p, mac, outer_id, V6_LEN, NULL);
 	return v4 ? either_tag(r, m, p, mac, outer_id, V4_LEN, gue)
 		  : either_tag(r, m, p, mac, outer_id, V6_LEN, gue);
+}
+
+static __rte_always_inline enum tg_reason encap(const struct tg_route *r, struct rte_mbuf *m,
+						const struct tg_pkt *p, const struct tg_gue *gue,
+						uint16_t *outer_id)
+{
+	uint64_t mac = r->mac != NULL ? __atomic_load_n(r->mac, __ATOMIC_RELAXED) : 0;
+
+	if (unlikely(!(mac & TG_MAC_VALID)))
+		return TG_DROP_NO_ROUTE;
+	if (unlikely(r->decrement_ttl && p->ttl <= 1))
+		return TG_DROP_TTL;
+	if (likely(r->forward == TG_FORWARD_IPIP && r->vlan == 0 && tg_addr_is_v4(&r->remote)))
+		return rewrite(r, m, p, mac, outer_id, V4_LEN, NULL, false);
+	return by_form(r, m, p, mac, gue, outer_id);
 }
 
 enum tg_reason tg_encap(const struct tg_route *r, struct rte_mbuf *m, const struct tg_pkt *p,
