@@ -217,7 +217,7 @@ static void send_replies(struct tg_worker *w, struct tg_burst *b)
 void tg_tx_burst(struct tg_worker *w, struct tg_burst *b)
 {
 	uint8_t index[TG_BURST_MAX];
-	uint32_t replies = 0;
+	unsigned int left = b->n;
 
 	if (w->mode != TG_MODE_INLINE) {
 		send_nothing(w, b);
@@ -232,10 +232,9 @@ void tg_tx_burst(struct tg_worker *w, struct tg_burst *b)
 		}
 		if (n > 0)
 			send_by_port(w, &w->tx[p], b, index, n);
+		left -= n;
 	}
-	for (unsigned int i = 0; i < b->n; i++)
-		replies += b->verdict[i] == TG_REPLY;
-	if (replies > 0)
+	if (left > 0) /* dropped, taken, or answered by us */
 		send_replies(w, b);
 }
 
