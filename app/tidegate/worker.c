@@ -64,6 +64,7 @@ int tg_worker_create(const struct tg_worker_env *env, unsigned int index, unsign
 	w->view.others = env->others;
 	w->view.own = w->own;
 	w->view.tally = w->tally;
+	w->view.workers = n_workers;
 	if (env->costs != NULL)
 		look_at(&w->view, env->costs);
 	w->age_round = 1;

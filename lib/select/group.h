@@ -76,12 +76,15 @@ static inline uint64_t tg_select_connections(const struct tg_select_view *v, uin
 	return (uint64_t)tg_select_word(v->own, id) + tg_select_word(v->others, id);
 }
 
-/* Flows this worker gave to the server since the tick: what control does not know of yet. */
-static inline uint32_t tg_select_picked(const struct tg_select_view *v, uint16_t id)
+/* Flows that went to the server since the tick, which control does not know of yet: this worker's,
+ * and as many by each of the others, whose lines it does not read. Below 2^30. */
+static inline uint64_t tg_select_picked(const struct tg_select_view *v, uint16_t id)
 {
 	const struct tg_select_tally *t = v->tally;
 
-	return t != NULL && t[id].tick == tg_select_word(v->tick, 0) ? t[id].picked : 0;
+	if (t == NULL || t[id].tick != tg_select_word(v->tick, 0))
+		return 0;
+	return (uint64_t)t[id].picked * (v->workers > 1 ? v->workers : 1);
 }
 
 /* 256 less what slow start withholds: 1..256. */
@@ -116,7 +119,7 @@ static inline uint64_t tg_select_score(const struct tg_select_view *v, uint16_t 
 
 	if (cost == 0)
 		cost = tg_select_word(v->median_ns, id);
-	return cost + (uint64_t)tg_select_picked(v, id) * tg_select_word(v->marginal_ns, id);
+	return cost + tg_select_picked(v, id) * tg_select_word(v->marginal_ns, id);
 }
 
 /* A round robin's cursor among the servers. The first time, and when servers went, it is a fraction

@@ -9,8 +9,7 @@
 /* in 256ths of a request */
 static uint64_t load(const struct tg_select_view *v, uint16_t id)
 {
-	return (uint64_t)tg_select_word(v->load_256, id) +
-	       (tg_select_picked(v, id) + UINT64_C(1)) * 256;
+	return (uint64_t)tg_select_word(v->load_256, id) + (tg_select_picked(v, id) + 1) * 256;
 }
 
 static uint16_t pick(const struct tg_select_group *g, struct tg_select_local *l,

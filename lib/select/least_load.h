@@ -8,7 +8,7 @@
 
 #include "group.h"
 
-/* load(v, id): below 2^34, the new flow counted. Weights are below 2^24. */
+/* load(v, id): below 2^39, the new flow counted. Weights are below 2^24. */
 static inline __attribute__((always_inline)) uint16_t tg_select_least_load(
 	const struct tg_select_group *g, struct tg_select_local *l, const struct tg_select_view *v,
 	uint64_t (*load)(const struct tg_select_view *v, uint16_t id))

@@ -75,6 +75,9 @@ struct tg_select_view {
 	/* This worker's. */
 	const uint32_t *own;           /* flows open at the server through this worker */
 	struct tg_select_tally *tally; /* written by tg_select_pick */
+	/* Workers of the gateway, 0 as 1: flows are spread over them by hash, so until the tick each
+	 * takes it that the others gave as many flows to a server as it did itself. */
+	uint32_t workers;
 };
 
 struct tg_select_local {
