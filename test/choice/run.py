@@ -275,10 +275,10 @@ def main():
         done = {}
         for (name, policy), run in runs.items():
             done.setdefault(name, {})[policy] = run.result()
+            if o.json:  # as it grows: a run that is cut off is not lost
+                with open(o.json, "w", encoding="utf-8") as f:
+                    json.dump(done, f)
     table(done)
-    if o.json:
-        with open(o.json, "w") as f:
-            json.dump(done, f)
     said = (short if o.short else bars)(done) if not o.policies else []
     print(f"{sum(said)} passed, {len(said) - sum(said)} failed, 0 skipped")
     if o.bars:

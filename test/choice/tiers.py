@@ -266,10 +266,10 @@ def main():
                                           for i in range(o.replications)]
         for (name, policy), each in runs.items():
             done.setdefault(name, {})[policy] = collect([x.result() for x in each])
+            if o.json:  # as it grows: a run that is cut off is not lost
+                with open(o.json, "w", encoding="utf-8") as f:
+                    json.dump(done, f)
     table(done)
-    if o.json:
-        with open(o.json, "w", encoding="utf-8") as f:
-            json.dump(done, f)
     if o.svg:
         picture(done, o.svg)
     said = bounds(done)
