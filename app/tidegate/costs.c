@@ -8,7 +8,7 @@
 #include "load.h"
 
 #define STALE_MS 1000 /* without a sample for so long, a server may be worth a probe */
-#define CROWDING 3    /* `latency`: what a request there costs the others, in service times */
+#define CROWDING 4    /* `latency`: what a request a worker costs, in service times */
 
 static void publish(uint32_t *to, double value)
 {
@@ -66,13 +66,16 @@ static void medians(const struct tg_snapshot *s, const uint32_t *value, uint32_t
  * The repaired hybrid is flat until all workers are busy: a request waits no longer at a server that
  * is half full. But a flow brings many requests, stays for longer than the server is as it is now,
  * and makes others wait there; and what differs between flat scores is noise. So each request there
- * counts for its share of a worker's time. The time is that of the service's median server, not
- * this one's: a server that is far away, or answers late for a reason that holds no worker, is not
- * the more crowded by it. doc/choice.md has the figures.
+ * counts for its share of a worker's time, and by the square: hardly at a server that is nearly
+ * empty, where it would send flows to one that is far away. The time is that of the service's median
+ * server, not this one's: a server that is far away, or answers late for a reason that holds no
+ * worker, is not the more crowded by it. doc/choice.md has the figures.
  */
 static double crowding(enum tg_policy policy, double requests, uint32_t workers, uint32_t median_ns)
 {
-	return policy == TG_POLICY_LATENCY ? CROWDING * requests / workers * median_ns : 0;
+	double each = requests / workers;
+
+	return policy == TG_POLICY_LATENCY ? CROWDING * each * each * median_ns : 0;
 }
 
 static void one(struct tg_gateway *g, uint16_t server, uint32_t median_service, uint64_t now)
@@ -81,25 +84,24 @@ static void one(struct tg_gateway *g, uint16_t server, uint32_t median_service, 
 	struct tg_costs *c = g->costs;
 	enum tg_policy policy = g->snapshot->service[g->snapshot->service_of[server]]->policy;
 	uint32_t workers = g->snapshot->server[server]->workers;
-	double known, one_more;
+	double known, one_more, there, crowd;
 
 	if (v == NULL)
 		return;
-	known = v->service_ns > 0
-			? v->predicted.score_ns +
-				  crowding(policy, v->in_system + v->fresh, workers, median_service)
-			: 0;
+	there = v->in_system + v->fresh;
+	crowd = crowding(policy, there, workers, median_service);
+	known = v->service_ns > 0 ? v->predicted.score_ns + crowd : 0;
 	/* the hybrid may read lower with one more request, as long as the model's wait is above
 	 * the queue's; a pick never makes a server more attractive */
 	one_more = fmax(v->one_more.score_ns - v->predicted.score_ns +
-				crowding(policy, 1, workers, median_service),
+				crowding(policy, there + 1, workers, median_service) - crowd,
 			v->service_ns / (2.0 * workers));
 	publish(&c->cost_ns[server], known);
 	if (known <= 0 ||
 	    policy == TG_POLICY_HYBRID_SEED) /* the seed does not count its own picks */
 		one_more = 0;
 	publish(&c->marginal_ns[server], one_more);
-	publish(&c->load_256[server], (v->in_system + v->fresh) * 256);
+	publish(&c->load_256[server], there * 256);
 	publish(&c->crowd_256[server], 256 * tg_sharing(v->in_system, workers));
 	publish(&c->withheld_256[server],
 		v->since == 0 ? 0

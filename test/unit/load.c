@@ -464,8 +464,9 @@ START_TEST(crowding)
 	stats[2 * WORKERS]->fresh = 2;
 	tick();
 	is_near(costs.cost_ns[0], 10e6, 1e-6);
-	is_near(costs.cost_ns[2], 30e6 + 3 * 20e6 * 2 / 4, 1e-6);
-	ck_assert_uint_ge(costs.marginal_ns[0], 15000000);
+	is_near(costs.cost_ns[2], 30e6 + 4 * 20e6 * 2 / 4 * 2 / 4, 1e-6);
+	is_near(costs.marginal_ns[0], 4 * 20e6 / 4 / 4, 1e-6);
+	ck_assert_uint_ge(costs.marginal_ns[2], 25000000); /* of the third, and what it waits */
 	service.policy = TG_POLICY_COMPLETION;
 	tick();
 	is_near(costs.cost_ns[2], 30e6 * 1.25, 1e-6);
