@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Install the Debian 12 packages that tidegate needs. Silent and quick when all are there.
 #
-#   drivers-conf/install-deps.sh [GROUP…]        GROUP: build (default), test, dev
+#   drivers-conf/install-deps.sh [GROUP…]        GROUP: build (default), test, package, dev
 #   drivers-conf/install-deps.sh --list [GROUP…] print the packages, one a line, install nothing
 #
 # Installs without recommended packages, starts no daemon and asks no question.
@@ -11,17 +11,19 @@ set -euo pipefail
 declare -A packages
 # To compile and run the gateway. libdpdk-dev depends on every driver of DPDK 22.11.
 packages[build]="meson ninja-build gcc libc6-dev pkgconf
-	libdpdk-dev libnuma-dev libpcap-dev libjansson-dev libxxhash-dev libcap-ng-dev libmnl-dev libnftnl-dev
+	libdpdk-dev libnuma-dev libpcap-dev libjansson-dev libxxhash-dev libcap-ng-dev libmicrohttpd-dev libmnl-dev libnftnl-dev
 	check"
 # To run test/run.sh: second compiler and sanitizers, real clients and servers, tools they use.
 packages[test]="clang llvm libclang-rt-14-dev clang-format shellcheck doxygen libbpf-dev
-	python3 python3-jsonschema python3-scapy python3-matplotlib
+	python3 python3-jsonschema python3-scapy python3-matplotlib python3-prometheus-client
 	iproute2 ethtool nftables tcpdump procps util-linux
 	nginx-light libnginx-mod-http-echo wrk curl redis-server redis-tools memcached
 	openssl chromium nghttp2-client libmemcached-tools ngtcp2-client ngtcp2-server wireguard-go wireguard-tools
 	dpdk dpdk-dev"
 # To develop: lint, coverage, documentation, profiles, the clean-root trial.
 packages[dev]="gcovr graphviz valgrind gdb git debootstrap"
+# To build the Debian package and to try it in a clean root.
+packages[package]="debhelper dpkg-dev debootstrap mandoc man-db python3"
 
 usage() {
 	sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "$0"
@@ -36,11 +38,11 @@ list_only=no
 groups=()
 for arg in "$@"; do
 	case $arg in
-	build | test | dev) groups+=("$arg") ;;
+	build | test | package | dev) groups+=("$arg") ;;
 	--list) list_only=yes ;;
 	-h | --help) usage && exit 0 ;;
 	*)
-		echo "install-deps: unknown group '$arg'; allowed: build, test, dev, --list, --help" >&2
+		echo "install-deps: unknown group '$arg'; allowed: build, test, package, dev, --list, --help" >&2
 		exit 2
 		;;
 	esac

@@ -45,18 +45,15 @@ static int remove_stale(const struct sockaddr_un *a, char *err, size_t err_len)
 		return errno == ENOENT ? 0 : -errno;
 	if (!S_ISSOCK(st.st_mode)) {
 		snprintf(err, err_len,
-			 "%s is there and is no socket: remove it, or set another control.socket",
-			 path);
+			 "%s is there and is no socket: remove it, or set another path", path);
 		return -EEXIST;
 	}
 	rc = knock(a);
 	if (rc == -EADDRINUSE)
 		snprintf(err, err_len,
-			 "another tidegate listens on %s: stop it, or set another control.socket",
-			 path);
+			 "another tidegate listens on %s: stop it, or set another path", path);
 	else if (rc < 0)
-		snprintf(err, err_len,
-			 "%s belongs to somebody else: %s; set another control.socket", path,
+		snprintf(err, err_len, "%s belongs to somebody else: %s; set another path", path,
 			 strerror(-rc));
 	else if (unlink(path) < 0)
 		rc = -errno;
@@ -138,8 +135,8 @@ fail:
 		close(fd);
 	if (err[0] == '\0')
 		snprintf(err, err_len,
-			 "control socket %s cannot be made: %s; is its folder there and yours to "
-			 "write? Else set another control.socket",
+			 "socket %s cannot be made: %s; is its folder there and yours to "
+			 "write? Else set another path",
 			 path, strerror(-rc));
 	return rc;
 }

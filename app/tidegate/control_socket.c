@@ -12,13 +12,15 @@
 
 #include "control_listen.h"
 
-#define ERROR_MAX 4096 /* a reload that failed has many sentences */
+#define FORGET_MAX (1u << 20)
+#define ERROR_MAX  4096 /* a reload that failed has many sentences */
 
 struct client {
-	int fd;          /* -1: place is free */
-	bool ended;      /* sends no more */
-	bool leaving;    /* to be closed once its reply is sent */
-	uint64_t active; /* step of the last sign of life */
+	int fd;     /* -1: place is free */
+	bool ended; /* sends no more */
+	bool leaving; /* its last reply: what it still sends is read and forgotten, then it is closed */
+	size_t forgotten; /* bytes */
+	uint64_t active;  /* step of the last sign of life */
 	char in[TG_CONTROL_LINE_MAX + 1];
 	size_t n_in;
 	char *out; /* reply under way */
@@ -96,7 +98,20 @@ static void flush(struct client *c)
 		return;
 	free(c->out);
 	c->out = NULL;
+	/* closed with bytes unread, the client would see a reset in place of the answer */
 	if (c->leaving)
+		shutdown(c->fd, SHUT_WR);
+}
+
+/* What a client sends after its last answer, within bounds. */
+static void forget(struct client *c)
+{
+	ssize_t n = recv(c->fd, c->in, sizeof(c->in), MSG_DONTWAIT);
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	c->forgotten += n > 0 ? (size_t)n : 0;
+	if (n <= 0 || c->forgotten > FORGET_MAX)
 		drop_client(c);
 }
 
@@ -224,6 +239,10 @@ static void serve(struct tg_control_socket *s, struct client *c, short events)
 	if (c->out != NULL) {
 		if (events != 0)
 			flush(c);
+		return;
+	}
+	if (c->leaving) {
+		forget(c);
 		return;
 	}
 	if (events != 0 && c->n_in < sizeof(c->in) && !c->ended) {

@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <grp.h>
 #include <rte_eal.h>
 #include <rte_errno.h>
 #include <rte_log.h>
@@ -11,7 +12,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
 #define ARGS_MAX 128
 
 /* Files of a run that ended: sockets, locks, maps. EAL leaves them behind. */
@@ -64,7 +64,9 @@ static int start(int argc, char **argv, char *err, size_t err_len)
 {
 	if (rte_eal_init(argc, argv) >= 0)
 		return 0;
-	snprintf(err, err_len, "DPDK does not start (%s): %s", rte_strerror(rte_errno),
+	/* EAL often fails without a number: "(Success)" would be no reason */
+	snprintf(err, err_len, "DPDK does not start%s%s%s: %s", rte_errno > 0 ? " (" : "",
+		 rte_errno > 0 ? rte_strerror(rte_errno) : "", rte_errno > 0 ? ")" : "",
 		 remedy(rte_errno));
 	return rte_errno > 0 ? -rte_errno : -EINVAL;
 }
@@ -97,6 +99,24 @@ int tg_eal_start(int argc, char **argv, char *err, size_t err_len)
 		return -errno;
 	}
 	return 0;
+}
+
+int tg_eal_share(const char *group, char *err, size_t err_len)
+{
+	const char *folder = rte_eal_get_runtime_dir();
+	char socket[4096];
+	struct group *g;
+
+	snprintf(socket, sizeof(socket), "%s/dpdk_telemetry.v2", folder);
+	if (group[0] == '\0' || access(socket, F_OK) != 0)
+		return 0;
+	g = getgrnam(group);
+	if (g != NULL && chown(folder, (uid_t)-1, g->gr_gid) == 0 && chmod(folder, 0750) == 0 &&
+	    chown(socket, (uid_t)-1, g->gr_gid) == 0)
+		return 0;
+	snprintf(err, err_len, "%s cannot be given to group \"%s\": %s; telemetry is root's alone",
+		 folder, group, g == NULL ? "there is no such group" : strerror(errno));
+	return -EPERM;
 }
 
 int tg_eal_start_private(const char *program, unsigned int memory_mb, char *err, size_t err_len)

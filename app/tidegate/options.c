@@ -89,6 +89,17 @@ static int number(const char *text, double low, double high, double *out)
 											: -EINVAL;
 }
 
+/* A file that is named twice: which of the two is meant? */
+static int take_file(const char **file, const char *option, char *err, size_t err_len)
+{
+	if (*file == NULL) {
+		*file = optarg;
+		return 0;
+	}
+	snprintf(err, err_len, "%s is given twice, %s and %s: give it once", option, *file, optarg);
+	return -EINVAL;
+}
+
 /* getopt's verdict on one option. */
 static int take(int c, char **argv, struct tg_options *o, char *err, size_t err_len)
 {
@@ -96,14 +107,11 @@ static int take(int c, char **argv, struct tg_options *o, char *err, size_t err_
 
 	switch (c) {
 	case OPT_CONFIG:
-		o->config = optarg;
-		return 0;
+		return take_file(&o->config, "--config", err, err_len);
 	case OPT_CAPTURE:
-		o->capture = optarg;
-		return 0;
+		return take_file(&o->capture, "--capture", err, err_len);
 	case OPT_REPORT:
-		o->report = optarg;
-		return 0;
+		return take_file(&o->report, "--report", err, err_len);
 	case OPT_REPLAY:
 		if (optarg == NULL) {
 			o->replay = 1;
@@ -115,8 +123,7 @@ static int take(int c, char **argv, struct tg_options *o, char *err, size_t err_
 			 optarg);
 		return -EINVAL;
 	case OPT_PICTURE:
-		o->picture = optarg;
-		return 0;
+		return take_file(&o->picture, "--picture", err, err_len);
 	case OPT_STATS:
 		if (number(optarg, 1, 86400, &value) == 0) {
 			o->stats_period_s = (unsigned int)value;

@@ -12,12 +12,16 @@
 #include "capture/report.h"
 #include "control.h"
 #include "control_socket.h"
+#include "eal.h"
 #include "host.h"
+#include "metrics_http.h"
+#include "notify.h"
 #include "pipeline.h"
 #include "privilege.h"
 #include "telemetry.h"
 #include "terminal.h"
 #include "totals.h"
+#include "watch.h"
 
 struct loop {
 	struct tg_gateway *g;
@@ -25,6 +29,7 @@ struct loop {
 	volatile bool *hup;
 	uint64_t stats_due;
 	struct tg_terminal terminal;
+	struct tg_notify notify;
 	int result;
 };
 
@@ -52,6 +57,25 @@ static void reload(struct tg_gateway *g)
 	fflush(stdout);
 }
 
+/* Does every worker move? */
+static bool alive(const struct tg_gateway *g)
+{
+	unsigned int still;
+	uint64_t count;
+
+	tg_watch_count(g->watch, TG_ALARM_WORKER, &still, &count);
+	return still == 0;
+}
+
+static void take_hup(struct loop *l)
+{
+	*l->hup = false;
+	tg_notify_say(&l->notify, "RELOADING=1\nMONOTONIC_USEC=%llu",
+		      (unsigned long long)tg_notify_clock_us());
+	reload(l->g);
+	tg_notify_say(&l->notify, "READY=1");
+}
+
 static void *control_loop(void *ctx)
 {
 	struct loop *l = ctx;
@@ -68,15 +92,16 @@ static void *control_loop(void *ctx)
 		tg_control_tick(g, rte_rdtsc());
 		if (g->options->interactive)
 			tg_terminal_poll(&l->terminal, g);
-		if (*l->hup) {
-			*l->hup = false;
-			reload(g);
-		}
+		tg_metrics_http_poll(g->metrics, rte_rdtsc());
+		tg_notify_tick(&l->notify, alive(g), rte_rdtsc());
+		if (*l->hup)
+			take_hup(l);
 		if (period != 0 && rte_rdtsc() >= l->stats_due) {
 			l->stats_due += period;
 			print_stats(g);
 		}
 	}
+	tg_notify_say(&l->notify, "STOPPING=1");
 	__atomic_store_n(&g->stop, true, __ATOMIC_RELAXED);
 	return NULL;
 }
@@ -133,11 +158,26 @@ int tg_run(struct tg_gateway *g, const volatile bool *quit, volatile bool *hup)
 		fprintf(stderr, "tidegate: %s\n", err);
 		return 1;
 	}
+	if (tg_metrics_http_open(g, &g->metrics, err, sizeof(err)) != 0) {
+		fprintf(stderr, "tidegate: %s\n", err);
+		tg_control_socket_close(g->socket);
+		g->socket = NULL;
+		return 1;
+	}
+	if (tg_eal_share(c->control_group, err, sizeof(err)) != 0)
+		fprintf(stderr, "tidegate: %s\n", err);
 	tg_telemetry_start(g);
+	tg_notify_open(&l.notify, &g->clock);
 	say_hello(g);
 	tg_host_warn(g, stderr);
+	tg_notify_say(&l.notify, "READY=1\nMAINPID=%ld\nSTATUS=%s, %u workers, %u ports",
+		      (long)getpid(), g->mode == TG_MODE_SHADOW ? "shadow" : "inline", g->n_workers,
+		      g->n_ports);
 	r = run_both(&l);
+	tg_notify_close(&l.notify);
 	tg_telemetry_stop();
+	tg_metrics_http_close(g->metrics);
+	g->metrics = NULL;
 	tg_control_socket_close(g->socket);
 	g->socket = NULL;
 	return r;

@@ -163,6 +163,14 @@ static int no_such_command(int n, char *const *words)
 	return EXIT_USAGE;
 }
 
+/* What the gateway says may quote what somebody sent it. */
+static int fail(char *err)
+{
+	tg_ctl_plain(err, true);
+	fprintf(stderr, "tidegatectl: %s\n", err);
+	return EXIT_FAILURE;
+}
+
 static int run(const struct options *o, const struct command *c, int n, char *const *args)
 {
 	char err[8192] = "";
@@ -171,13 +179,11 @@ static int run(const struct options *o, const struct command *c, int n, char *co
 	if (strcmp(c->name, "top") == 0) {
 		if (tg_ctl_top(&o->target, err, sizeof(err)) == 0)
 			return EXIT_SUCCESS;
-		fprintf(stderr, "tidegatectl: %s\n", err);
-		return EXIT_FAILURE;
+		return fail(err);
 	}
 	answer = tg_ctl_ask(&o->target, c->name, args, n, err, sizeof(err));
 	if (answer == NULL) {
-		fprintf(stderr, "tidegatectl: %s\n", err);
-		return EXIT_FAILURE;
+		return fail(err);
 	}
 	if (o->json) {
 		json_dumpf(answer, stdout, JSON_COMPACT | JSON_ENCODE_ANY);

@@ -36,6 +36,7 @@ static void show_title(const char *key, char out[KEY_MAX])
 			out[n++] = *p;
 	}
 	out[n] = '\0';
+	tg_ctl_plain(out, false);
 }
 
 static void show_time(double ns, char out[CELL_MAX])
@@ -52,14 +53,21 @@ static void show_time(double ns, char out[CELL_MAX])
 		 ns, units[u]);
 }
 
-/* A terminal obeys control characters: none gets through. */
+void tg_ctl_plain(char *text, bool lines)
+{
+	for (unsigned char *p = (unsigned char *)text; *p != '\0'; p++) {
+		if ((*p < ' ' && !(lines && *p == '\n')) || *p == 0x7f) {
+			*p = ' ';
+		} else if (*p == 0xc2 && p[1] >= 0x80 && p[1] <= 0x9f) {
+			p[0] = p[1] = ' ';
+		}
+	}
+}
+
 static void show_text(const char *text, char out[CELL_MAX])
 {
-	size_t n = 0;
-
-	for (; text[n] != '\0' && n < CELL_MAX - 1; n++)
-		out[n] = (unsigned char)text[n] < ' ' || text[n] == 0x7f ? ' ' : text[n];
-	out[n] = '\0';
+	snprintf(out, CELL_MAX, "%s", text);
+	tg_ctl_plain(out, false);
 }
 
 static void show_list(const json_t *list, char out[CELL_MAX])

@@ -9,8 +9,13 @@
 #define TG_CTL_PRINT_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 void tg_ctl_print(FILE *out, json_t *answer);
+
+/* A terminal obeys control characters: each byte of one (ASCII's, and C1's in UTF-8) becomes a space.
+ * lines: newlines stay. */
+void tg_ctl_plain(char *text, bool lines);
 
 #endif

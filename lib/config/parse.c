@@ -49,6 +49,15 @@ static json_t *parse(struct tg_reader *r, const char *text, size_t len)
 	const char *zero;
 	json_t *root;
 
+	/* what some editors put before UTF-8; a parser may pass over it (RFC 8259, section 8.1) */
+	if (len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) {
+		text += 3;
+		len -= 3;
+	}
+	if (len >= 2 && (memcmp(text, "\xff\xfe", 2) == 0 || memcmp(text, "\xfe\xff", 2) == 0)) {
+		tg_fault(r, "is UTF-16: save it as UTF-8");
+		return NULL;
+	}
 	if (is_blank(text, len)) {
 		tg_fault(r, "is empty (half written?): must be an object {\"version\": 1, ...}");
 		return NULL;

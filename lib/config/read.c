@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The top of the file, and its small objects: flow_table, control, tiers[]. */
+/* The top of the file, and its small objects: flow_table, control, metrics, tiers[]. */
 #include <stdio.h>
 #include <string.h>
 
@@ -45,7 +45,8 @@ static void read_path(struct tg_reader *r, const struct tg_config_key *k, json_t
 		snprintf(at, TG_PATH_MAX, "%s", json_string_value(v));
 }
 
-static void read_snapshot(struct tg_reader *r, const struct tg_config_key *k, json_t *v, void *at)
+static void read_path_or_null(struct tg_reader *r, const struct tg_config_key *k, json_t *v,
+			      void *at)
 {
 	if (!json_is_null(v))
 		read_path(r, k, v, at);
@@ -65,7 +66,7 @@ static const struct tg_config_key flow_table_keys[] = {
 	{.name = "udp_idle_s", SECONDS(flow_table.udp_idle_s, 1), .standard = "30"},
 	{.name = "closed_s", SECONDS(flow_table.closed_s, 1), .standard = "5"},
 	{.name = "snapshot",
-	 .read = read_snapshot,
+	 .read = read_path_or_null,
 	 TG_FIELD(tg_config, flow_snapshot),
 	 .standard = "null"},
 	{.name = "snapshot_s", SECONDS(flow_snapshot_s, 0), .standard = "10"},
@@ -119,6 +120,18 @@ static void read_control(struct tg_reader *r, const struct tg_config_key *k, jso
 	tg_read_object(r, control_keys, TG_COUNT(control_keys), v, at);
 }
 
+static const struct tg_config_key metrics_keys[] = {
+	{TG_UINT(tg_config_metrics, port, 0, 65535), .standard = "0"},
+	{TG_KEY(tg_config_metrics, socket, read_path_or_null), .standard = "null"},
+	{TG_UINT(tg_config_metrics, servers_max, 0, TG_SERVERS_MAX), .standard = "256"},
+};
+
+static void read_metrics(struct tg_reader *r, const struct tg_config_key *k, json_t *v, void *at)
+{
+	(void)k;
+	tg_read_object(r, metrics_keys, TG_COUNT(metrics_keys), v, at);
+}
+
 struct tier {
 	char name[TG_NAME_MAX];
 	uint32_t delay_us;
@@ -159,6 +172,7 @@ static const struct tg_config_key top_keys[] = {
 	{.name = "flow_table", .read = read_flow_table},
 	{.name = "workers", .read = tg_read_workers, TG_FIELD(tg_config, workers)},
 	{.name = "control", .read = read_control},
+	{.name = "metrics", .read = read_metrics, TG_FIELD(tg_config, metrics)},
 	{.name = "ports", .read = tg_read_ports},
 	{.name = "tiers", .read = read_tiers},
 	{.name = "services", .read = tg_read_services, .required = true},
@@ -166,7 +180,7 @@ static const struct tg_config_key top_keys[] = {
 
 bool tg_read_top(struct tg_reader *r, json_t *root, struct tg_config *c)
 {
-	static const char *const may_be_absent[] = {"flow_table", "workers", "control"};
+	static const char *const may_be_absent[] = {"flow_table", "workers", "control", "metrics"};
 
 	/* an absent object is one that leaves everything to its defaults */
 	for (unsigned int i = 0; i < TG_COUNT(may_be_absent); i++) {

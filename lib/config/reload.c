@@ -68,6 +68,8 @@ int tg_config_reloadable(const struct tg_config *a, const struct tg_config *b,
 		needs_restart(&x, "control.mode", "changing %04o to %04o", a->control_mode,
 			      b->control_mode);
 	compare_text(&x, "control.group", a->control_group, b->control_group);
+	compare_number(&x, "metrics.port", a->metrics.port, b->metrics.port);
+	compare_text(&x, "metrics.socket", a->metrics.socket, b->metrics.socket);
 	if (a->n_ports != b->n_ports)
 		needs_restart(&x, "ports", "changing their number from %u to %u", a->n_ports,
 			      b->n_ports);

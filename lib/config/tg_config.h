@@ -92,6 +92,13 @@ struct tg_config_workers {
 	uint32_t idle_sleep_max_us;
 };
 
+/* The page of metrics. */
+struct tg_config_metrics {
+	uint32_t port;            /* on 127.0.0.1; 0: none */
+	char socket[TG_PATH_MAX]; /* "": none */
+	uint32_t servers_max;     /* that have series */
+};
+
 struct tg_config {
 	struct tg_flow_params flow_table;
 	char flow_snapshot[TG_PATH_MAX]; /* file that outlives a restart; "": none */
@@ -100,6 +107,7 @@ struct tg_config {
 	char control_socket[TG_PATH_MAX];
 	uint32_t control_mode;
 	char control_group[TG_NAME_MAX]; /* "" if none */
+	struct tg_config_metrics metrics;
 	unsigned int n_ports;
 	struct tg_config_port ports[TG_PORTS_MAX];
 	unsigned int n_services;

@@ -122,6 +122,7 @@ def test_output(t):
     t.prints([], "[]\n", "--json", "drop", "list")
     t.prints({"why": "a\x1b[31m\nb"}, "why  a [31m b\n", "flow", "explain", "tcp,1.2.3.4,5,6.7.8.9,80")
     t.sent("flow explain", "tcp,1.2.3.4,5,6.7.8.9,80")
+    t.prints({"a\x1b\x9bb": "c\x9b2Jd\x7f\xe9"}, "a   b  c  2Jd \xe9\n", "flow", "explain", "tcp,1.2.3.4,5,6.7.8.9,80")
     t.answers({}, "server", "drain", "web", "a")
     t.sent("server drain", "web", "a")
     many = [{"i": i, "text": "x" * 100} for i in range(20000)]
@@ -131,6 +132,7 @@ def test_output(t):
 
 def test_failures(t):
     t.fails(b'{"version":1,"ok":false,"error":"one\\ntwo"}\n', "one\ntwo\n", "config", "reload")
+    t.fails(b'{"version":1,"ok":false,"error":"no \\u001b[2J\\u009bservice"}\n', "no  [2J  service\n", "config", "reload")
     t.fails(b'{"version":2,"ok":true,"result":1}\n', "of the running release", "port", "list")
     t.fails(b"hello\n", "of the running release", "port", "list")
     t.fails(b'{"version":1}\n', "the command failed", "port", "list")

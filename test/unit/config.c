@@ -377,6 +377,24 @@ START_TEST(half_written)
 }
 END_TEST
 
+START_TEST(byte_order_mark)
+{
+	static char text[sizeof(example) + 3] = "\xef\xbb\xbf";
+	struct tg_config *c;
+
+	memcpy(text + 3, example, sizeof(example));
+	tg_config_report_free(&report);
+	ck_assert_int_eq(tg_config_parse("f", text, sizeof(text) - 1, &c, &report), 0);
+	tg_config_free(c);
+	tg_config_report_free(&report);
+	refused("\xff\xfe{", "f: is UTF-16: save it as UTF-8");
+	tg_config_report_free(&report);
+	refused("\xef\xbb\xbf",
+		"f: is empty (half written?): must be an object {\"version\": 1, ...}");
+	tg_config_report_free(&report);
+}
+END_TEST
+
 START_TEST(zero_bytes)
 {
 	static char text[sizeof(example)];
@@ -539,7 +557,8 @@ static Suite *suite(void)
 		  every_server_key_arrives, defaults_are_one, gate_default_is_by_protocol, notes);
 	UNIT_CASE(s, "refused", faults_say_what_is_allowed, all_faults_in_one_go,
 		  repeated_keys_have_a_place, sentences_stay_short_and_printable,
-		  faults_are_bounded, half_written, zero_bytes, any_byte_may_be_wrong, too_many);
+		  faults_are_bounded, half_written, byte_order_mark, zero_bytes,
+		  any_byte_may_be_wrong, too_many);
 	UNIT_CASE(s, "files", files, reload_or_restart);
 	return s;
 }

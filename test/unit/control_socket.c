@@ -250,6 +250,32 @@ START_TEST(line_length)
 }
 END_TEST
 
+/* A request far too long, sent on after its answer: that arrives, in place of a reset. */
+START_TEST(far_too_long)
+{
+	static char block[32768];
+	int fd = dial();
+	bool ended;
+
+	memset(block, 'x', sizeof(block) - 1);
+	for (unsigned int i = 0; i < 4; i++) {
+		say(fd, block);
+		steps(2);
+	}
+	expect_error(fd, "at most 4096 bytes");
+	say(fd, block);
+	steps(3);
+	hear(fd, &ended);
+	ck_assert(ended);
+	close(fd);
+	fd = dial();
+	say(fd, HELLO "\n");
+	steps(3);
+	expect(fd, HELLO_REPLY);
+	close(fd);
+}
+END_TEST
+
 /* The reply does not fit into the socket: nobody waits, others are served. */
 START_TEST(who_does_not_read)
 {
@@ -404,6 +430,7 @@ static Suite *suite(void)
 		the_end_of_input_ends_a_line,
 		malformed_requests,
 		line_length,
+		far_too_long,
 		who_does_not_read,
 		who_is_gone_before_the_reply,
 		silent_clients_give_way,

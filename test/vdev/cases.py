@@ -16,6 +16,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from scapy.all import (ARP, ICMP, IP, TCP, UDP, Dot1Q, Ether, ICMPv6ND_NS, ICMPv6NDOptSrcLLAddr, IPOption,  # noqa: E402
                        IPv6, Raw, fragment, rdpcap, wrpcap)
 import health  # noqa: E402
+import operate  # noqa: E402
 from gateway import CLIENT_MAC, PCAP_MAC, TIDEGATE, TIDEGATECTL, VIP, VIP6, Gateway, server, service, two_ports  # noqa: E402
 
 CASES, QUICK = {}, []
@@ -43,9 +44,12 @@ def syn(n, dport=80, dst=VIP, **ip):
     return ether() / IP(src=f"198.51.100.{10 + n % 200}", dst=dst, **ip) / TCP(sport=10000 + n, dport=dport, flags="S")
 
 
-def run(packets, services, ports=None, before_end=None, workers=1, **more):
-    """Feeds packets to the front port; what left by front and back, and the report."""
+def run(packets, services, ports=None, before_end=None, workers=1, document=None, **more):
+    """Feeds packets to the front port; what left by front and back, and the report. document: what of the gateway's is more."""
     g = Gateway(services, ports=ports, **more)
+    if document:
+        g.document.update(document(g))
+        g.write()
     source = f"{g.dir}/in.pcap"
     wrpcap(source, packets)
     # a transmit queue each
@@ -607,6 +611,7 @@ def start_faults_are_sentences():
         else:
             raise AssertionError("started")
         assert text.startswith("ended with 1") and all(w in text for w in words), text
+        g.last = text
     ports = two_ports()
     fails(Gateway([service()], ports=[dict(ports[0], port="net_nobody0"), ports[1]]), 'port "net_nobody0"', "net_null0")
     fails(Gateway([service(servers=[{"name": "a", "address": "10.9.9.9"}])]), "10.9.9.9", "gateway")
@@ -615,6 +620,13 @@ def start_faults_are_sentences():
     g = Gateway([service()])
     g.command[g.command.index("--config") + 1] = "/nowhere/config.json"
     fails(g, "/nowhere/config.json")
+    g = Gateway([service()])
+    g.command += ["--config", "/other.json"]
+    fails(g, "--config is given twice", "/other.json")
+    g = Gateway([service()])
+    g.command.insert(1, "--nonsense")
+    fails(g, "DPDK does not start", "EAL messages")
+    assert "Success" not in g.last
     with Gateway([service()]) as first:
         second = Gateway([service()])
         second.document["control"]["socket"] = first.socket
@@ -1185,6 +1197,9 @@ def health_suspect():
         until("a checked", lambda: rows()["a"]["health_checks"] == 2)
         assert [rows()[n]["health_checks"] for n in "bc"] == [1, 1] and rows()["a"]["health"] == "up", rows()
     with_checked_servers([service(health={"type": "tcp", **HEALTH, "interval_ms": 30000})], judge)
+
+
+operate.register(case, run, syn, Skip)
 
 
 def out_of_time(*unused):

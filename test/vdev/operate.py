@@ -1,0 +1,172 @@
+"""What an operator uses: the page of metrics, Telegraf, dpdk-telemetry.py. cases.py registers these."""
+import json
+import os
+import shutil
+import socket
+import subprocess
+import time
+
+from gateway import Gateway, service
+
+
+class Telegraf:
+    """
+    What Telegraf's inputs.dpdk (1.19 and later) does, from its documentation and source: it is no Debian package.
+    One SOCK_SEQPACKET connection; the greeting says version and the longest reply; /ethdev/list, then stats,
+    xstats and link_status of each port, then additional_commands; every reply is one object whose only
+    key is the command, flattened to fields by "_", numbers as they are.
+    """
+
+    def __init__(self, path):
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.socket.settimeout(5)
+        self.socket.connect(path)
+        greeting = json.loads(self.socket.recv(1024))
+        assert greeting["version"].startswith("DPDK") and greeting["pid"] > 0, greeting
+        self.longest = greeting["max_output_len"]
+
+    def ask(self, command):
+        assert len(command) < 1024
+        self.socket.send(command.encode())
+        text = self.socket.recv(self.longest)
+        reply = json.loads(text)
+        key = command.split(",")[0]
+        assert list(reply) == [key], (command, list(reply))
+        return reply[key]
+
+    def flatten(self, value, name=""):
+        if isinstance(value, dict):
+            return {k: v for n, x in value.items() for k, v in self.flatten(x, f"{name}_{n}" if name else n).items()}
+        if isinstance(value, list):
+            return {k: v for i, x in enumerate(value) for k, v in self.flatten(x, f"{name}_{i}" if name else str(i)).items()}
+        return {name: value}
+
+    def gather(self, additional):
+        points = {}
+        for port in self.ask("/ethdev/list"):
+            for command in ("stats", "xstats", "link_status"):
+                points[f"/ethdev/{command},{port}"] = self.flatten(self.ask(f"/ethdev/{command},{port}"))
+        for command in additional:
+            points[command] = self.flatten(self.ask(command))
+        return points
+
+
+def http(connect, request):
+    """Status, headers, body of one request."""
+    with connect() as s:
+        s.settimeout(5)
+        s.sendall(request)
+        data = b""
+        while chunk := s.recv(65536):
+            data += chunk
+    head, body = data.split(b"\r\n\r\n", 1)
+    lines = head.decode().split("\r\n")
+    return int(lines[0].split()[1]), dict(line.lower().split(": ", 1) for line in lines[1:]), body.decode()
+
+
+def get(connect, path="/metrics", method="GET"):
+    return http(connect, f"{method} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def families_of(text):
+    from prometheus_client.openmetrics.parser import text_string_to_metric_families
+    assert text.endswith("# EOF\n") and text.count("# EOF") == 1
+    families = {f.name: f for f in text_string_to_metric_families(text)}
+    for f in families.values():
+        assert f.name.startswith("tidegate_") and f.documentation and f.type, f.name
+        assert not f.unit or f.name.endswith("_" + f.unit), f.name
+    for unit, suffix in (("packets", "_packets"), ("bytes", "_bytes"), ("seconds", "_seconds")):
+        for f in families.values():
+            assert not f.name.endswith(suffix) or f.unit == unit or f.type == "unknown", f"{f.name} tells no unit"
+    return families
+
+
+def register(case, run, syn, skip):
+    @case(quick=True)
+    def page_of_metrics():
+        """OpenMetrics over HTTP: a parser takes every line, numbers are the report's, series are bounded"""
+        try:
+            import prometheus_client  # noqa: F401
+        except ImportError:
+            raise skip("python3-prometheus-client is missing") from None
+        port = free_port()
+
+        def judge(g):
+            def tcp():
+                return socket.create_connection(("127.0.0.1", port), 5)
+
+            def unix():
+                s = socket.socket(socket.AF_UNIX)
+                s.connect(f"{g.dir}/metrics.sock")
+                return s
+            status, head, text = get(tcp)
+            assert status == 200 and head["content-type"].startswith("application/openmetrics-text; version=1.0.0"), (status, head)
+            f, report = families_of(text), g.report()
+            total = sum(s.value for s in f["tidegate_received_packets"].samples)
+            assert 100 <= total <= report["packets"]["received"], total  # the back port hears the loopback
+            dropped = {s.labels["reason"]: s.value for s in f["tidegate_dropped_packets"].samples}
+            assert dropped["no_service"] == 20 and set(report["drops"]) <= set(dropped), dropped
+            servers = [s.labels["server"] for s in f["tidegate_server_flows"].samples]
+            assert len(servers) == 2 and f["tidegate_metrics_servers_left_out"].samples[0].value == 1, servers
+            odd = {s.labels["service"] for s in f["tidegate_service_servers"].samples}
+            assert odd == {'w"e\\b'}, odd
+            assert {"tidegate_task_rounds", "tidegate_stage_calls", "tidegate_response_latency_seconds"} <= set(f), sorted(f)
+            assert get(unix)[0] == 200 and oct(os.stat(f"{g.dir}/metrics.sock").st_mode & 0o777) == "0o660"
+            assert get(tcp, "/")[0] == 404 and get(tcp, method="DELETE")[0] == 405
+            status, head, text = get(tcp, method="HEAD")
+            assert status == 200 and text == "" and int(head["content-length"]) > 1000
+            for nonsense in (b"nonsense\r\n\r\n", b"\0" * 100, b"GET /metrics HTTP/1.1\r\nHost: x\r\nX: " + b"y" * 100000):
+                with tcp() as s:
+                    s.settimeout(5)
+                    try:
+                        s.sendall(nonsense)
+                        s.shutdown(socket.SHUT_WR)
+                        assert b" 200 " not in s.recv(65536)
+                    except (ConnectionResetError, BrokenPipeError):
+                        pass
+            idle = [tcp() for _ in range(8)]  # who connects and says nothing takes no other's turn for ever
+            assert g.ask("service list")["ok"]
+            for s in idle:
+                s.close()
+            time.sleep(0.1)
+            assert get(tcp)[0] == 200
+            g.document["metrics"]["port"] = port + 1
+            g.write()
+            assert "metrics.port" in g.ask("config reload")["error"]
+        packets = [syn(n) for n in range(80)] + [syn(n, dport=81) for n in range(20)]
+        web = service(name='w"e\\b')
+        run(packets, [web], before_end=judge,
+            document=lambda gw: {"metrics": {"port": port, "socket": f"{gw.dir}/metrics.sock", "servers_max": 2}})
+
+    @case()
+    def telegraf_and_dpdk_telemetry():
+        """Telegraf's inputs.dpdk (emulated) and DPDK's own dpdk-telemetry.py read every command unchanged"""
+        tool = shutil.which("dpdk-telemetry.py")
+        if tool is None:
+            raise skip("dpdk-telemetry.py is missing (package dpdk)")
+        with Gateway([service()]) as g:
+            path = f"/var/run/dpdk/{g.prefix}/dpdk_telemetry.v2"
+            ours = [c for c in Telegraf(path).ask("/") if c.startswith("/tidegate/")]
+            parameters = {"/tidegate/servers": "web", "/tidegate/latency": "web,a", "/tidegate/lcore": "1", "/tidegate/tasks": "1",
+                          "/tidegate/stages": "1", "/tidegate/flow": "tcp,198.51.100.9,4000,192.0.2.10,80"}
+            commands = [c + ("," + parameters[c] if c in parameters else "") for c in ours]
+            assert len(commands) >= 10, commands
+            telegraf = Telegraf(path)
+            first, second = telegraf.gather(commands), telegraf.gather(commands)
+            for command, fields in first.items():
+                assert fields, f"{command}: no fields"
+                assert set(fields) == set(second[command]), f"{command}: keys change"
+                assert all(isinstance(v, (int, float, str)) for v in fields.values()), (command, fields)
+            for command in ours:  # the help of each
+                assert telegraf.ask(f"/help,{command}"), command
+            said = subprocess.run([tool, "-f", g.prefix], input="\n".join(commands) + "\nquit\n", capture_output=True, text=True,
+                                  timeout=20)
+            assert said.returncode == 0, said
+            for command in ours:
+                assert f'"{command}": {{' in said.stdout, (command, said.stdout[-2000:], said.stderr)
