@@ -9,8 +9,10 @@
 #include "capture/report.h"
 #include "control.h"
 #include "explain.h"
+#include "guarding.h"
 #include "health.h"
 #include "load.h"
+#include "recording_file.h"
 #include "totals.h"
 #include "watch.h"
 
@@ -391,6 +393,14 @@ static const struct command commands[] = {
 	 "pools of tokens: budget, debt, what waits"},
 	{"segment top", "[POOL]", 0, 1, tg_admission_top_json,
 	 "who asked for most in the last second, and is it a burst"},
+	{"access list", "[SERVICE]", 0, 1, tg_guarding_access_json,
+	 "which clients may send, by prefix"},
+	{"limit list", "", 0, 0, tg_guarding_limits_json,
+	 "limits of rates, and how often each was reached"},
+	{"capture start", "NAME [FILTER [OPTIONS]]", 1, 3, tg_recording_start,
+	 "packets into a pcapng file, by a pcap-filter(7) expression"},
+	{"capture stop", "", 0, 0, tg_recording_stop, "ends the capture"},
+	{"capture list", "", 0, 0, tg_recording_list, "the capture that is under way"},
 	{"stats show", "", 0, 0, stats_show, "the report: totals, latency, drops, gate"},
 	{"help", "", 0, 0, help, "this list"},
 };

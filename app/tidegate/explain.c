@@ -167,6 +167,12 @@ int tg_explain(struct tg_gateway *g, const char *tuple, struct tg_explanation *o
 		return 0;
 	}
 	p.key.service = out->service;
+	if (g->snapshot->guard[out->service] != NULL &&
+	    !tg_guard_allows(g->snapshot->guard[out->service], &p.key.client)) {
+		out->drop = TG_DROP_ACCESS;
+		snprintf(out->why, sizeof(out->why), "%s", tg_reason_text(out->drop));
+		return 0;
+	}
 	r = ask_workers(g, &p.key, out);
 	if (r != 0) {
 		snprintf(err, err_len, "a worker does not answer");

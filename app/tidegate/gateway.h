@@ -26,6 +26,7 @@ struct tg_watch;
 struct tg_health;
 struct tg_restart;
 struct tg_metrics_http;
+struct tg_recording_file;
 
 struct tg_gateway {
 	const struct tg_options *options;
@@ -54,8 +55,9 @@ struct tg_gateway {
 	/* control */
 	pthread_mutex_t mutex;
 	struct tg_control_socket *socket;
-	struct tg_metrics_http *metrics; /* NULL: not wanted */
-	struct tg_snapshot *retired;     /* waiting for workers to leave it */
+	struct tg_recording_file *recording; /* NULL: nothing is recorded */
+	struct tg_metrics_http *metrics;     /* NULL: not wanted */
+	struct tg_snapshot *retired;         /* waiting for workers to leave it */
 	uint64_t retired_token;
 	struct tg_load *load;     /* what is known of the servers */
 	struct tg_watch *watch;   /* what is late */

@@ -9,6 +9,7 @@
 #include "gateway.h"
 #include "options.h"
 #include "preflight.h"
+#include "recording_file.h"
 #include "restart.h"
 #include "run.h"
 #include "tsc.h"
@@ -89,6 +90,7 @@ static int run_gateway(const struct tg_options *o)
 	signals(SIG_UNBLOCK);
 	r = tg_run(&gateway, &quit, &hup);
 	tg_gateway_stop(&gateway);
+	tg_recording_end(&gateway);
 	if (gateway.restart != NULL)
 		tg_restart_end(gateway.restart, r == 0); /* a start that failed has no flows */
 	if (r == 0)

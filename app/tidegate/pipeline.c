@@ -7,6 +7,7 @@
 #include "admission.h"
 #include "auction.h"
 #include "entrance.h"
+#include "guarding.h"
 #include "health.h"
 #include "owner.h"
 #include "tg_encap.h"
@@ -230,6 +231,10 @@ static void place(struct tg_worker *w, struct tg_burst *b, unsigned int i)
 		tg_drop(b, i, why);
 		return;
 	}
+	if (unlikely((p->flags & TG_PKT_NO_ENTRY) != 0)) {
+		consistent = true;
+		entry = false;
+	}
 	b->server[i] = server_of(w, b->server[i], p, consistent);
 	if (b->server[i] == TG_NO_SERVER) {
 		tg_drop(b, i, TG_DROP_NO_SERVER);
@@ -417,6 +422,8 @@ static void from_flow_on(struct tg_worker *w, struct tg_burst *b)
 	tg_burst_no_alternatives(b);
 	tg_flow_lookup(w->flows, b);
 	tg_lap(w, TG_STAGE_FLOW, b->n);
+	if (unlikely(w->snapshot->guards))
+		tg_guarding_burst(w, b);
 	if (unlikely(w->snapshot->pools != 0)) {
 		tg_admission_burst(w, b);
 		tg_lap(w, TG_STAGE_ADMIT, b->n);

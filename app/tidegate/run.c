@@ -18,6 +18,7 @@
 #include "notify.h"
 #include "pipeline.h"
 #include "privilege.h"
+#include "recording_file.h"
 #include "telemetry.h"
 #include "terminal.h"
 #include "totals.h"
@@ -92,6 +93,7 @@ static void *control_loop(void *ctx)
 		tg_control_tick(g, rte_rdtsc());
 		if (g->options->interactive)
 			tg_terminal_poll(&l->terminal, g);
+		tg_recording_tick(g, rte_rdtsc());
 		tg_metrics_http_poll(g->metrics, rte_rdtsc());
 		tg_notify_tick(&l->notify, alive(g), rte_rdtsc());
 		if (*l->hup)

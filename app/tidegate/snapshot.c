@@ -21,6 +21,7 @@ static int allocate(struct tg_snapshot *s, const struct tg_registry *r)
 	s->pirate = calloc(s->n_services + 1, sizeof(*s->pirate));
 	s->limit = calloc(s->n_services + 1, sizeof(*s->limit));
 	s->bid = calloc(s->n_services + 1, sizeof(*s->bid));
+	s->guard = calloc(s->n_services + 1, sizeof(*s->guard));
 	s->service = calloc(s->n_services + 1, sizeof(*s->service));
 	s->admission = calloc(s->n_services + 1, sizeof(*s->admission));
 	s->route = calloc(s->n_servers + 1, sizeof(*s->route));
@@ -29,7 +30,7 @@ static int allocate(struct tg_snapshot *s, const struct tg_registry *r)
 	s->service_of = calloc(s->n_servers + 1, sizeof(*s->service_of));
 	s->stats = calloc((size_t)s->n_servers * s->n_workers + 1, sizeof(*s->stats));
 	if (s->group == NULL || s->pirate == NULL || s->limit == NULL || s->bid == NULL ||
-	    s->service == NULL || s->admission == NULL || s->route == NULL ||
+	    s->guard == NULL || s->service == NULL || s->admission == NULL || s->route == NULL ||
 	    s->generation == NULL || s->server == NULL || s->service_of == NULL || s->stats == NULL)
 		return -ENOMEM;
 	for (unsigned int i = 0; i < s->n_servers; i++) {
@@ -131,6 +132,19 @@ static int make_bid(struct tg_snapshot *s, const struct tg_snapshot_env *env,
 	return 0;
 }
 
+static int make_guard(struct tg_snapshot *s, const struct tg_snapshot_env *env,
+		      const struct tg_config_service *v, uint16_t service)
+{
+	if (!tg_guard_wanted(&v->guard))
+		return 0;
+	s->guard[service] = malloc(sizeof(*s->guard[service]));
+	if (s->guard[service] == NULL)
+		return -ENOMEM;
+	tg_guard_compile(&v->guard, &env->clock, s->n_workers, s->guard[service]);
+	s->guards = true;
+	return 0;
+}
+
 static int compile(struct tg_snapshot *s, const struct tg_snapshot_env *env,
 		   const uint16_t *service_id, const uint16_t *server_id, char *err, size_t err_len)
 {
@@ -154,6 +168,8 @@ static int compile(struct tg_snapshot *s, const struct tg_snapshot_env *env,
 		r = make_group(s, env->registry, v, id, &server_id[k]);
 		if (r == 0)
 			r = make_bid(s, env, v, id, &server_id[k]);
+		if (r == 0)
+			r = make_guard(s, env, v, id);
 		if (r != 0)
 			return r;
 		for (unsigned int j = 0; j < v->n_servers; j++, k++) {
@@ -298,6 +314,9 @@ void tg_snapshot_free(struct tg_snapshot *s)
 	for (unsigned int i = 0; s->bid != NULL && i < s->n_services; i++)
 		free(s->bid[i]);
 	free(s->bid);
+	for (unsigned int i = 0; s->guard != NULL && i < s->n_services; i++)
+		free(s->guard[i]);
+	free(s->guard);
 	free(s->service);
 	free(s->route);
 	free(s->generation);

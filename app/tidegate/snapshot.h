@@ -39,7 +39,9 @@ struct tg_snapshot {
 	struct tg_route client_way
 		[2]; /* to clients beyond the link, IPv4 and IPv6: by a gateway; mac NULL: none */
 	struct tg_gate_limit strictest; /* of them */
-	bool early; /* some service wants late packets dropped before the decision */
+	bool early;              /* some service wants late packets dropped before the decision */
+	struct tg_guard **guard; /* NULL: neither limits nor access */
+	bool guards;             /* some service has them */
 	const struct tg_config_service **service; /* NULL: id not in use */
 	struct tg_admission_rule *admission;
 	/* by pool index; bits of `pools`: those in use */

@@ -11,6 +11,7 @@
 #include "pipeline.h"
 #include "port/rx.h"
 #include "port/tx.h"
+#include "recording.h"
 #include "tg_mem.h"
 #include "true_server.h"
 
@@ -41,6 +42,7 @@ int tg_worker_create(const struct tg_worker_env *env, unsigned int index, unsign
 	w->mode = env->mode;
 	w->clock = env->clock;
 	w->local = tg_mem_zalloc("select", TG_SERVICES_MAX * sizeof(*w->local), 64, socket);
+	w->guard = tg_mem_zalloc("guard", TG_SERVICES_MAX * sizeof(*w->guard), 64, socket);
 	w->own = tg_mem_zalloc("own flows", TG_SERVERS_MAX * sizeof(*w->own), 64, socket);
 	w->tally = tg_mem_zalloc("picks", TG_SERVERS_MAX * sizeof(*w->tally), 64, socket);
 	w->generation = tg_mem_zalloc("generations", TG_SERVERS_MAX * sizeof(*w->generation), 64,
@@ -50,7 +52,7 @@ int tg_worker_create(const struct tg_worker_env *env, unsigned int index, unsign
 			      TG_SERVICES_MAX * TG_GATE_PLACES * sizeof(uint64_t), 64, socket);
 	w->copies = tg_mem_zalloc("first copies", sizeof(*w->copies), 64, socket);
 	if (w->local == NULL || w->own == NULL || w->tally == NULL || w->generation == NULL ||
-	    w->stats.gate.late_service == NULL || w->copies == NULL)
+	    w->stats.gate.late_service == NULL || w->copies == NULL || w->guard == NULL)
 		goto fail;
 	tg_copies_init(w->copies, &env->clock);
 	err = tg_flow_table_create(env->flow_table, &env->clock, env->flow_secret, socket,
@@ -86,6 +88,7 @@ void tg_worker_free(struct tg_worker *w)
 	tg_mem_free(w->stats.gate.late_service);
 	tg_mem_free(w->generation);
 	tg_mem_free(w->tally);
+	tg_mem_free(w->guard);
 	tg_mem_free(w->own);
 	tg_mem_free(w->local);
 	tg_mem_free(w);
@@ -142,8 +145,10 @@ enum source { RECEIVED, HANDED, RELEASED };
 /* Received, answered by nobody else: through the stages and out. */
 static void run(struct tg_worker *w, enum source from)
 {
+	struct tg_recording_burst copies;
 	struct tg_burst *b = &w->burst;
 
+	copies.of = NULL; /* the rest is filled when something is recorded */
 	if (from == HANDED) {
 		tg_pipeline_run_handed(w, b);
 	} else if (from == RELEASED) {
@@ -154,12 +159,16 @@ static void run(struct tg_worker *w, enum source from)
 			w->stats.received_bytes += b->wire_len[i];
 		if (unlikely(w->snapshot->seen != NULL))
 			tg_true_servers_burst(w->snapshot->seen, b);
+		if (unlikely(__atomic_load_n(&w->recording, __ATOMIC_RELAXED) != NULL))
+			tg_recording_take(w, b, &copies);
 		tg_pipeline_run(w, b);
 	}
 	if (unlikely(w->virtual_time != NULL))
 		w->virtual_time->spend(w->virtual_time, b->n);
 	tg_tx_burst(w, b);
 	tg_lap(w, TG_STAGE_TX, b->n);
+	if (unlikely(copies.of != NULL))
+		tg_recording_hand(b, &copies);
 	tg_pipeline_finish(w, b);
 	tg_lap(w, TG_STAGE_FINISH, b->n);
 	w->lap = 0;

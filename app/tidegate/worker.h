@@ -77,6 +77,7 @@ struct tg_worker {
 	struct tg_select_view view;
 	const struct tg_costs *costs;  /* NULL offline */
 	struct tg_select_tally *tally; /* by server id: picks of this tick */
+	struct tg_guard_state *guard;  /* by service id */
 	uint32_t *own;                 /* by server id: open flows through this worker */
 	uint16_t *generation;          /* by server id: what own counts */
 	struct tg_auctions *auctions;  /* NULL: no service took bids so far */
@@ -102,7 +103,8 @@ struct tg_worker {
 	struct rte_rcu_qsbr *qsbr;
 	const struct tg_snapshot *const *published;
 	const bool *stop;
-	struct tg_flow_query *query; /* written by control, cleared by the worker */
+	struct tg_recording *recording; /* control's; NULL: nothing is recorded */
+	struct tg_flow_query *query;    /* written by control, cleared by the worker */
 	struct tg_burst burst;
 	uint64_t lap; /* ticks: when the burst that is being timed left its last stage; 0: none is */
 	uint32_t polls; /* to time one in TG_LAP_EVERY */

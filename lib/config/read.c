@@ -112,6 +112,10 @@ static const struct tg_config_key control_keys[] = {
 	 .read = read_group,
 	 TG_FIELD(tg_config, control_group),
 	 .standard = "null"},
+	{.name = "captures",
+	 .read = read_path,
+	 TG_FIELD(tg_config, captures),
+	 .standard = "/var/lib/tidegate"},
 };
 
 static void read_control(struct tg_reader *r, const struct tg_config_key *k, json_t *v, void *at)

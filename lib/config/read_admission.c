@@ -46,21 +46,11 @@ static void read_segments(struct tg_reader *r, const struct tg_config_key *k, js
 	tg_path_pop(r, mark);
 }
 
-static void read_network(struct tg_reader *r, const struct tg_config_key *k, json_t *v, void *at)
-{
-	char shown[TG_SHOWN_MAX];
-	struct tg_prefix prefix;
-
-	(void)k;
-	if (!json_is_string(v) || tg_prefix_parse(json_string_value(v), &prefix) < 0)
-		tg_fault(r, "%s is no address with prefix length (as 10.0.0.0/24, 2001:db8::/32)",
-			 tg_show(v, shown));
-	else
-		memcpy(at, &prefix, sizeof(prefix));
-}
-
 static const struct tg_config_key rule_keys[] = {
-	{.name = "prefix", .read = read_network, TG_FIELD(tg_admit_rule, prefix), .required = true},
+	{.name = "prefix",
+	 .read = tg_read_network,
+	 TG_FIELD(tg_admit_rule, prefix),
+	 .required = true},
 	{.name = "segment",
 	 .read = tg_read_name,
 	 TG_FIELD(tg_admit_rule, segment),

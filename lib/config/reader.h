@@ -80,6 +80,8 @@ void tg_read_slots(struct tg_reader *r, const struct tg_config_key *k, json_t *v
 void tg_read_bool(struct tg_reader *r, const struct tg_config_key *k, json_t *v, void *at);
 void tg_read_choice(struct tg_reader *r, const struct tg_config_key *k, json_t *v, void *at);
 void tg_read_name(struct tg_reader *r, const struct tg_config_key *k, json_t *v, void *at);
+/* A network: an address with a prefix length. */
+void tg_read_network(struct tg_reader *r, const struct tg_config_key *k, json_t *v, void *at);
 void tg_read_address(struct tg_reader *r, const struct tg_config_key *k, json_t *v, void *at);
 
 /* A whole number, 2.0 too (JSON has one kind of number). */
@@ -98,6 +100,8 @@ void tg_read_workers(struct tg_reader *r, const struct tg_config_key *k, json_t 
 void tg_read_ports(struct tg_reader *r, const struct tg_config_key *k, json_t *v, void *config);
 void tg_read_services(struct tg_reader *r, const struct tg_config_key *k, json_t *v, void *config);
 void tg_read_health(struct tg_reader *r, const struct tg_config_key *k, json_t *v, void *health);
+void tg_read_limits(struct tg_reader *r, const struct tg_config_key *k, json_t *v, void *guard);
+void tg_read_access(struct tg_reader *r, const struct tg_config_key *k, json_t *v, void *guard);
 void tg_read_bid(struct tg_reader *r, const struct tg_config_key *k, json_t *v, void *bid);
 void tg_read_servers(struct tg_reader *r, const struct tg_config_key *k, json_t *v, void *service);
 void tg_read_admission(struct tg_reader *r, const struct tg_config_key *k, json_t *v,

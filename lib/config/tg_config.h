@@ -19,6 +19,7 @@
 #include "tg_encap.h"
 #include "tg_flow.h"
 #include "tg_gate.h"
+#include "tg_guard.h"
 #include "tg_health.h"
 #include "tg_pirate.h"
 #include "tg_select.h"
@@ -63,6 +64,7 @@ struct tg_config_service {
 	struct tg_gate_params gate;
 	struct tg_bid_params bid;
 	struct tg_health_params health;
+	struct tg_guard_params guard; /* limits and access */
 	uint32_t admission_wait_max_us;
 	struct tg_admit_params *admission; /* NULL: off. Services of one pool have the same */
 	bool decrement_ttl, answer_ping;
@@ -108,6 +110,7 @@ struct tg_config {
 	uint32_t control_mode;
 	char control_group[TG_NAME_MAX]; /* "" if none */
 	struct tg_config_metrics metrics;
+	char captures[TG_PATH_MAX]; /* folder of `capture start` */
 	unsigned int n_ports;
 	struct tg_config_port ports[TG_PORTS_MAX];
 	unsigned int n_services;

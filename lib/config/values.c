@@ -154,3 +154,16 @@ void tg_read_address(struct tg_reader *r, const struct tg_config_key *k, json_t 
 	else
 		memcpy(at, &a, sizeof(a));
 }
+
+void tg_read_network(struct tg_reader *r, const struct tg_config_key *k, json_t *v, void *at)
+{
+	char shown[TG_SHOWN_MAX];
+	struct tg_prefix prefix;
+
+	(void)k;
+	if (!json_is_string(v) || tg_prefix_parse(json_string_value(v), &prefix) < 0)
+		tg_fault(r, "%s is no address with prefix length (as 10.0.0.0/24, 2001:db8::/32)",
+			 tg_show(v, shown));
+	else
+		memcpy(at, &prefix, sizeof(prefix));
+}

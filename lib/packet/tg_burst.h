@@ -47,6 +47,9 @@ enum tg_verdict {
 	X(NOT_OURS, "not_ours", "destination is no address of ours")                           \
 	X(MULTICAST, "multicast", "multicast or broadcast frame, neither ARP nor ND")          \
 	X(NO_SERVICE, "no_service", "right address, but no service on that protocol and port") \
+	X(ACCESS, "access_denied", "its client is denied by services[].access")                \
+	X(NEW_RATE, "new_flow_rate", "more flows begin than services[].limits.new_drop_per_s") \
+	X(PACKET_RATE, "packet_rate", "more packets than services[].limits allows")            \
 	X(FRAGMENT, "fragment", "fragment whose service or server cannot be known")            \
 	X(ICMP, "icmp", "ICMP message that no service takes")                                  \
 	X(PING_RATE, "ping_rate", "echo request above the rate that is answered")              \

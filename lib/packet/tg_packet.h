@@ -64,6 +64,8 @@ static inline int tg_key_eq(const struct tg_key *a, const struct tg_key *b)
 #define TG_PKT_RETURN \
 	0x0800 /* from a server to a client: key and dst are the connection's, turned round */
 
+#define TG_PKT_NO_ENTRY 0x1000 /* flows begin too fast: served without an entry */
+
 struct tg_pkt {
 	struct tg_key key;
 	struct tg_addr dst; /* destination address: the VIP, if it is for us */

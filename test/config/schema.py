@@ -35,7 +35,7 @@ BASE = {
                    "snapshot": "/tmp/flows", "snapshot_s": 3},
     "workers": {"background_us": 20, "background_share_percent": 30, "late_ms": 500, "idle": "pause",
                 "idle_sleep_max_us": 100},
-    "control": {"socket": "/tmp/t.sock", "mode": "0600", "group": "adm"},
+    "control": {"socket": "/tmp/t.sock", "mode": "0600", "group": "adm", "captures": "/tmp"},
     "metrics": {"port": 9419, "socket": "/tmp/m.sock", "servers_max": 100},
     "ports": [
         {"name": "arm", "port": "net_tap0", "role": "both",
@@ -55,6 +55,8 @@ BASE = {
                                     "lo_per_s": 100, "max_per_s": 900, "calm_intervals": 5},
                        "match": [{"prefix": "198.51.100.0/24", "segment": "batch", "value": "best-effort"}]},
          "decrement_ttl": False, "answer_ping": False,
+         "limits": {"new_per_s": 1000, "new_drop_per_s": 2000, "packets_per_s": 50000, "packets_drop_per_s": 90000},
+         "access": [{"prefix": "203.0.113.0/24", "action": "deny"}, {"prefix": "2001:db8:bad::/48", "action": "allow"}],
          "bid": {"window_us": 200, "syn_rate": 500, "auctions": 64, "missed": 2, "probe_s": 5},
          "health": {"type": "http", "interval_ms": 2000, "timeout_ms": 300, "rise": 3, "fall": 4, "port": 8080,
                     "path": "/alive", "payload": "00ff", "expect": True, "passive": False, "initial": "down"},

@@ -290,7 +290,7 @@ START_TEST(faults_say_what_is_allowed)
 		"f: services[0].gate_margin_us: 20 must be below sojourn_max_us, which is 15 "
 		"(0 turns the gate off)");
 	refused("{\"version\": 1, \"control\": {\"sockets\": 1}}",
-		"f: control.sockets: is no key of this place; allowed: socket, mode, group");
+		"f: control.sockets: is no key of this place; allowed: socket, mode, group, captures");
 	tg_config_report_free(&report);
 }
 END_TEST

@@ -170,3 +170,91 @@ def register(case, run, syn, skip):
             assert said.returncode == 0, said
             for command in ours:
                 assert f'"{command}": {{' in said.stdout, (command, said.stdout[-2000:], said.stderr)
+
+    @case(quick=True)
+    def who_may_send():
+        """Rules by prefix, IPv4 and IPv6, over a reload and in flow explain; established flows obey them too"""
+        rules = [{"prefix": "198.51.100.0/25", "action": "deny"}, {"prefix": "198.51.100.16/28", "action": "allow"}]
+        web = service(access=rules)
+
+        def judge(g):
+            report = g.report()
+            assert report["drops"]["access_denied"] == denied, report["drops"]
+            why = g.ask("flow explain", "tcp,198.51.100.10,4000,192.0.2.10,80")["result"]
+            assert why["drop"] == "access_denied", why
+            assert g.ask("flow explain", "tcp,198.51.100.17,4000,192.0.2.10,80")["result"].get("drop") != "access_denied"
+            rows = g.ask("access list", "web")["result"]
+            assert rows == [{"service": "web", "prefix": r["prefix"], "action": r["action"]} for r in rules], rows
+            g.document["services"][0]["access"] = [{"prefix": "0.0.0.0/0", "action": "deny"}]
+            g.write()
+            assert g.ask("config reload")["ok"] and len(g.ask("access list")["result"]) == 1
+            assert g.ask("flow explain", "tcp,203.0.113.1,4000,192.0.2.10,80")["result"]["drop"] == "access_denied"
+            g.document["services"][0]["access"][0]["prefix"] = "1.2.3.4"
+            g.write()
+            assert "access[0].prefix" in g.ask("config reload")["error"]
+        packets = [syn(n) for n in range(200)]
+        denied = sum(p["IP"].src not in {f"198.51.100.{k}" for k in [*range(16, 32), *range(128, 256)]} for p in packets)
+        _, back, _ = run(packets, [web], before_end=judge)
+        assert len(back) == 200 - denied, len(back)
+
+    @case()
+    def floods_spare_established_flows():
+        """A SYN flood over its two limits: named drops, the table is spared, known flows keep their servers"""
+        known = [syn(n) for n in range(20)]
+        flood = [syn(n) for n in range(1000, 4000)]
+        later = [p.copy() for p in known]
+        for p in later:
+            p["TCP"].flags = "A"
+        web = service(limits={"new_per_s": 1000, "new_drop_per_s": 5000})
+
+        def judge(g):
+            row = g.ask("limit list")["result"][0]
+            assert row["without_entry"] > 0 and row["new_dropped"] > 0, row
+            assert g.report()["drops"]["new_flow_rate"] == row["new_dropped"], row
+            flows = next(iter(g.telemetry("/tidegate/flows").values()))
+            assert flows["used"] < 1000, flows  # 3020 without the limit
+        _, back, report = run(known + flood + later, [web], before_end=judge)
+        server = {}
+        for p in back:
+            if p["TCP"].sport < 11000 and p["TCP"].flags == "S":
+                server[p["TCP"].sport] = p.dst
+        kept = [p for p in back if p["TCP"].flags == "A"]
+        assert len(kept) == 20 and all(server[p["TCP"].sport] == p.dst for p in kept), (len(kept), report["drops"])
+
+    @case()
+    def captures_packets():
+        """capture start: filter, comments with verdicts, bounded files, one at a time, no file written over"""
+        with Gateway([service()], front="net_null0,size=64") as g:
+            g.document["control"]["captures"] = g.dir
+            g.write()
+            assert g.ask("config reload")["ok"]
+            for arguments, wrong in ((["../x"], "without a slash"), (["x", "tcp prot 80"], "syntax error"),
+                                     (["x", "", "seconds=0"], "1..86400"), (["x", "", "nothing=1"], "no such option")):
+                assert wrong in g.ask("capture start", *arguments)["error"], arguments
+            first = g.ask("capture start", "all", "", "packets=500,seconds=20")
+            assert first["ok"], first
+            assert "one at a time" in g.ask("capture start", "other")["error"]
+            end = time.time() + 10
+            while g.ask("capture list")["result"] and time.time() < end:
+                time.sleep(0.05)
+            assert not g.ask("capture list")["result"]
+            read = subprocess.run(["tcpdump", "-nn", "-r", f"{g.dir}/all-0.pcapng"], capture_output=True, text=True)
+            assert read.stdout.count("\n") == 500, (read.stdout[-300:], read.stderr)
+            raw = open(f"{g.dir}/all-0.pcapng", "rb").read()
+            assert raw.count(b"dropped: not_ip") == 500, raw[:300]
+            time.sleep(0.1)
+            assert "choose another name" in g.ask("capture start", "all")["error"]
+            assert g.ask("capture start", "none", "tcp port 80")["ok"]
+            time.sleep(0.3)
+            last = g.ask("capture stop")["result"][0]
+            assert last["packets"] == 0, last
+            time.sleep(0.2)
+            assert g.ask("capture start", "round", "", "megabytes=1,files=2,seconds=30")["ok"]
+            end = time.time() + 20
+            while not os.path.exists(f"{g.dir}/round-3.pcapng") and time.time() < end:
+                time.sleep(0.05)
+            assert g.ask("capture stop")["ok"]
+            files = [f for f in os.listdir(g.dir) if f.startswith("round-")]
+            assert len(files) == 2, files
+            assert all(os.path.getsize(f"{g.dir}/{f}") < 1300000 for f in files)
+            assert g.stop() == 0
