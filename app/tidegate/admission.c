@@ -6,6 +6,8 @@
 
 #include "tg_mem.h"
 
+#define PASSED_MAX 64 /* of a queue, at one go */
+
 struct tg_admission *tg_admission_create(int socket)
 {
 	struct tg_admission *a = tg_mem_zalloc("admission", sizeof(*a), 64, socket);
@@ -46,17 +48,22 @@ static bool opens_exchange(const struct tg_worker *w, const struct tg_pkt *p,
 	       p->key.protocol != IPPROTO_ICMP && p->key.protocol != IPPROTO_ICMPV6;
 }
 
-/* Once a flow and burst: what opens an exchange has not left yet when the next packet is looked at. */
-static bool has_paid(struct tg_admission *a, uint64_t hash)
-{
-	unsigned int i = hash % (sizeof(a->paid) / sizeof(a->paid[0]));
-	uint32_t flow = (uint32_t)(hash >> 32), turn = (uint32_t)a->turn;
+#define PAID(a) (sizeof((a)->paid) / sizeof((a)->paid[0]))
 
-	if (a->paid[i].flow == flow && a->paid[i].turn == turn)
-		return true;
-	a->paid[i].flow = flow;
-	a->paid[i].turn = turn;
-	return false;
+/* Once a flow and burst: what opens an exchange has not left yet when the next packet is looked at. */
+static bool has_paid(const struct tg_admission *a, uint64_t hash)
+{
+	unsigned int i = hash % PAID(a);
+
+	return a->paid[i].flow == (uint32_t)(hash >> 32) && a->paid[i].turn == (uint32_t)a->turn;
+}
+
+static void mark_paid(struct tg_admission *a, uint64_t hash)
+{
+	unsigned int i = hash % PAID(a);
+
+	a->paid[i].flow = (uint32_t)(hash >> 32);
+	a->paid[i].turn = (uint32_t)a->turn;
 }
 
 static uint32_t cost_of(struct tg_worker *w, const struct tg_burst *b, unsigned int i, uint8_t cost)
@@ -119,7 +126,7 @@ static struct tg_waiting_packet *make_room(struct tg_worker *w, uint8_t pool, ui
 
 	if (p != NULL)
 		return p;
-	shed = tg_waiting_shed(q, class, queue % TG_ADMIT_VALUES);
+	shed = tg_waiting_shed(q, pool, class, queue % TG_ADMIT_VALUES);
 	if (shed == NULL)
 		return NULL;
 	st = stats_of(w, shed->pool);
@@ -207,11 +214,14 @@ static inline void ask(struct tg_worker *w, struct tg_burst *b, unsigned int i,
 						 p->key.service, cost);
 
 	if (is_free(w->admission, pool->index, class) &&
-	    tg_admit_take(pool->tokens, w->index, s, class, cost, b->now))
+	    tg_admit_take(pool->tokens, w->index, s, class, cost, b->now)) {
+		mark_paid(w->admission, b->hash[i]);
 		return;
-	if (w->mode != TG_MODE_INLINE)
+	}
+	if (w->mode != TG_MODE_INLINE) {
 		pool->stats[w->index]->would_wait[class]++;
-	else
+		mark_paid(w->admission, b->hash[i]);
+	} else
 		hold(w, b, i, pool->index, (uint8_t)(class * TG_ADMIT_VALUES + s.value), &s, cost);
 }
 
@@ -254,7 +264,7 @@ static void give_up(struct tg_worker *w, struct tg_waiting_packet *p)
 	struct tg_admission_stats *st = stats_of(w, p->pool);
 	enum tg_admit_class class = tg_waiting_class(p->queue);
 
-	tg_waiting_remove(&w->admission->waiting, p->pool, p->queue);
+	tg_waiting_remove(&w->admission->waiting, p);
 	drop_waiting(w, p, st != NULL ? &st->expired[class] : NULL, TG_DROP_ADMISSION_WAIT);
 	show_waiting(w, p->pool, class);
 }
@@ -306,13 +316,21 @@ static void go_on(struct tg_worker *w, struct tg_burst *b, struct tg_waiting_pac
 	b->server[i] = p->server;
 	b->verdict[i] = TG_FORWARD;
 	b->pkt[i] = p->pkt;
-	tg_waiting_remove(&w->admission->waiting, p->pool, p->queue);
+	tg_waiting_remove(&w->admission->waiting, p);
 	tg_stage_waited(w, TG_STAGE_ADMIT, p->arrival, now);
 	if (st == NULL)
 		return;
 	st->released[class]++;
 	tg_hist_record(&st->wait[class], tg_ticks_to_ns(&w->clock, now - p->arrival), 1);
 	show_waiting(w, p->pool, class);
+}
+
+/* Is it only the cap of its own segment that holds it? Then it holds nobody else. */
+static bool is_capped(const struct tg_worker *w, const struct tg_waiting_packet *p, uint64_t now)
+{
+	const struct tg_admission_pool *pool = w->admission->pool[p->pool];
+
+	return pool != NULL && tg_admit_is_capped(pool->tokens, w->index, p->segment, now);
 }
 
 static bool may_go(const struct tg_worker *w, const struct tg_waiting_packet *p, uint64_t now)
@@ -324,13 +342,16 @@ static bool may_go(const struct tg_worker *w, const struct tg_waiting_packet *p,
 			     p->cost, now);
 }
 
-/* From one queue, until it must wait (true) or the burst takes no more of it (false). */
+/* From one queue, until it must wait (true) or the burst takes no more of it (false). What a cap holds is
+ * passed over, with the rest of its flow; so much of it that a call's work stays bounded. */
 static bool empty_queue(struct tg_worker *w, struct tg_burst *b, uint8_t pool, uint8_t queue,
 			uint64_t now)
 {
-	struct tg_waiting_packet *p;
+	struct tg_waiting *q = &w->admission->waiting;
+	struct tg_waiting_packet *p = tg_waiting_resume(q, pool, queue), *behind;
 
-	while ((p = tg_waiting_first(&w->admission->waiting, pool, queue)) != NULL) {
+	for (unsigned int passed = 0; p != NULL && passed < PASSED_MAX; p = behind) {
+		behind = tg_waiting_behind(q, p);
 		if (is_due(p, now)) { /* behind one that may wait longer */
 			give_up(w, p);
 			continue;
@@ -338,9 +359,16 @@ static bool empty_queue(struct tg_worker *w, struct tg_burst *b, uint8_t pool, u
 		if (b->n == TG_BURST_MAX ||
 		    (b->n > 0 && (b->now != p->polled || b->port != p->port)))
 			return false;
-		if (!may_go(w, p, now))
-			return true;
-		go_on(w, b, p, now);
+		if (!tg_waiting_is_passed(q, p)) {
+			if (may_go(w, p, now)) {
+				go_on(w, b, p, now);
+				continue;
+			}
+			if (!is_capped(w, p, now))
+				return true;
+		}
+		tg_waiting_pass_over(q, p);
+		passed++;
 	}
 	return true;
 }
@@ -368,7 +396,7 @@ void tg_admission_discard(struct tg_worker *w)
 		for (uint8_t queue = 0; queue < TG_WAITING_QUEUES; queue++)
 			for (struct tg_waiting_packet *p;
 			     (p = tg_waiting_first(q, pool, queue)) != NULL;) {
-				tg_waiting_remove(q, pool, queue);
+				tg_waiting_remove(q, p);
 				drop_waiting(w, p, NULL, TG_DROP_ADMISSION_WAIT);
 			}
 }

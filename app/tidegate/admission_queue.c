@@ -22,7 +22,8 @@ int tg_waiting_init(struct tg_waiting *w, int socket)
 	memset(w->chain, 0xff, TG_WAITING_FLOWS * sizeof(*w->chain));
 	for (unsigned int p = 0; p < TG_ADMISSION_POOLS_MAX; p++)
 		for (unsigned int q = 0; q < TG_WAITING_QUEUES; q++)
-			w->queue[p][q].first = w->queue[p][q].last = TG_WAITING_NONE;
+			w->queue[p][q] = (struct tg_waiting_queue){TG_WAITING_NONE, TG_WAITING_NONE,
+								   TG_WAITING_NONE, 1};
 	return 0;
 }
 
@@ -121,6 +122,8 @@ static void take_off(struct tg_waiting *w, uint16_t i)
 		q->last = p->prev;
 	else
 		w->packet[p->next].prev = p->prev;
+	if (q->at == i)
+		q->at = p->next;
 	p->next = w->free;
 	w->free = i;
 	w->flow[p->flow].paying -= p->cost > 0;
@@ -132,22 +135,63 @@ static void take_off(struct tg_waiting *w, uint16_t i)
 		w->pools &= ~(UINT64_C(1) << p->pool);
 }
 
-void tg_waiting_remove(struct tg_waiting *w, uint8_t pool, uint8_t queue)
+void tg_waiting_remove(struct tg_waiting *w, struct tg_waiting_packet *p)
 {
-	take_off(w, w->queue[pool][queue].first);
+	take_off(w, (uint16_t)(p - w->packet));
 }
 
-struct tg_waiting_packet *tg_waiting_shed(struct tg_waiting *w, enum tg_admit_class class,
-					  uint8_t value)
+struct tg_waiting_packet *tg_waiting_resume(struct tg_waiting *w, uint8_t pool, uint8_t queue)
 {
-	for (uint8_t v = TG_ADMIT_VALUES; --v > value;)
-		for (unsigned int p = 0; p < TG_ADMISSION_POOLS_MAX; p++) {
-			uint16_t last = w->queue[p][class * TG_ADMIT_VALUES + v].last;
+	struct tg_waiting_queue *q = &w->queue[pool][queue];
 
-			if (last == TG_WAITING_NONE)
-				continue;
-			take_off(w, last);
-			return &w->packet[last];
-		}
+	if (q->at == TG_WAITING_NONE || q->at == q->first) {
+		q->at = q->first;
+		q->pass = q->pass == UINT16_MAX ? 1 : (uint16_t)(q->pass + 1);
+	}
+	return q->at == TG_WAITING_NONE ? NULL : &w->packet[q->at];
+}
+
+struct tg_waiting_packet *tg_waiting_behind(const struct tg_waiting *w,
+					    const struct tg_waiting_packet *p)
+{
+	return p->next == TG_WAITING_NONE ? NULL : &w->packet[p->next];
+}
+
+void tg_waiting_pass_over(struct tg_waiting *w, const struct tg_waiting_packet *p)
+{
+	struct tg_waiting_queue *q = &w->queue[p->pool][p->queue];
+
+	w->flow[p->flow].pass = q->pass;
+	q->at = p->next;
+}
+
+/* Whose share of the class's places is the largest: `pool` where no other has more. */
+static uint8_t longest(const struct tg_waiting *w, uint8_t pool, enum tg_admit_class class)
+{
+	uint8_t most = pool;
+
+	for (uint64_t left = w->pools; left != 0; left &= left - 1) {
+		uint8_t i = (uint8_t)__builtin_ctzll(left);
+
+		if (w->n_pool[i][class] > w->n_pool[most][class])
+			most = i;
+	}
+	return most;
+}
+
+struct tg_waiting_packet *tg_waiting_shed(struct tg_waiting *w, uint8_t pool,
+					  enum tg_admit_class class, uint8_t value)
+{
+	uint8_t victim = longest(w, pool, class);
+	int least = victim == pool ? value : -1;
+
+	for (int v = TG_ADMIT_VALUES; --v > least;) {
+		uint16_t last = w->queue[victim][class * TG_ADMIT_VALUES + v].last;
+
+		if (last == TG_WAITING_NONE)
+			continue;
+		take_off(w, last);
+		return &w->packet[last];
+	}
 	return NULL;
 }

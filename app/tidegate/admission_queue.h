@@ -2,7 +2,9 @@
 /*
  * Packets that wait, in queues by pool, class and value, and which flows have some among them.
  *
- * Memory is bounded: so many packets a class. Flows are told apart by their whole hash.
+ * Memory is bounded: so many packets a class. When a class's places are taken, whoever of the pools has
+ * most of them gives one up for another pool (longest queue drop: Suter et al., INFOCOM 1998), so none
+ * fills another one's room. Flows are told apart by their whole hash.
  *
  * Thread-safety: one worker.
  */
@@ -33,6 +35,8 @@ struct tg_waiting_packet {
 
 struct tg_waiting_queue {
 	uint16_t first, last;
+	uint16_t at;   /* where passing over what a cap holds back goes on; NONE: at the first */
+	uint16_t pass; /* of them, number; never 0 */
 };
 
 /* A flow that has packets among them, all in one queue. */
@@ -40,6 +44,7 @@ struct tg_waiting_flow {
 	uint64_t hash;
 	uint16_t n, next; /* of its chain */
 	uint16_t paying;  /* those of them that cost something */
+	uint16_t pass;    /* the pass in which one of them was passed over; 0: none */
 	uint8_t pool, queue;
 };
 
@@ -82,12 +87,27 @@ static inline void tg_waiting_price(struct tg_waiting *w, struct tg_waiting_pack
 
 /* The oldest of a queue; NULL: it is empty. */
 struct tg_waiting_packet *tg_waiting_first(const struct tg_waiting *w, uint8_t pool, uint8_t queue);
-/* Takes the oldest of a queue off it; it stays readable until the next tg_waiting_add. */
-void tg_waiting_remove(struct tg_waiting *w, uint8_t pool, uint8_t queue);
-/* The newest packet of the class that is worth less than `value` comes off its queue, the least valuable
- * first; NULL: there is none. As tg_waiting_remove. */
-struct tg_waiting_packet *tg_waiting_shed(struct tg_waiting *w, enum tg_admit_class class,
-					  uint8_t value);
+/* Takes a packet off its queue; it stays readable until the next tg_waiting_add. */
+void tg_waiting_remove(struct tg_waiting *w, struct tg_waiting_packet *p);
+/* Takes off one that makes room for a packet of that pool, class and value, as tg_waiting_remove: the
+ * newest of the least valuable of the pool that has most of the class's places. If that is the packet's
+ * own, only one worth less goes; NULL: there is none. */
+struct tg_waiting_packet *tg_waiting_shed(struct tg_waiting *w, uint8_t pool,
+					  enum tg_admit_class class, uint8_t value);
+
+/* The packet at which going through a queue goes on; a new pass begins at the first. NULL: it is empty. */
+struct tg_waiting_packet *tg_waiting_resume(struct tg_waiting *w, uint8_t pool, uint8_t queue);
+/* The packet behind p; NULL: none. */
+struct tg_waiting_packet *tg_waiting_behind(const struct tg_waiting *w,
+					    const struct tg_waiting_packet *p);
+/* Passes p over: in this pass it and what is behind it of its flow stay. */
+void tg_waiting_pass_over(struct tg_waiting *w, const struct tg_waiting_packet *p);
+/* Was one of p's flow passed over in this pass? */
+static inline bool tg_waiting_is_passed(const struct tg_waiting *w,
+					const struct tg_waiting_packet *p)
+{
+	return w->flow[p->flow].pass == w->queue[p->pool][p->queue].pass;
+}
 
 static inline enum tg_admit_class tg_waiting_class(uint8_t queue)
 {

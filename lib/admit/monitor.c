@@ -25,8 +25,11 @@ void tg_admit_compile_thresholds(struct tg_admit_pool *p, uint64_t rate_per_s)
 	const struct tg_admit_params *c = &p->params;
 	struct tg_admit_thresholds t = {.hi = NEVER, .hi_own = NEVER};
 	uint64_t hi = c->hi_per_s > 0 ? c->hi_per_s : rate_per_s / 8;
-	uint64_t lo = c->lo_per_s > 0 ? c->lo_per_s : hi / 2;
+	uint64_t lo;
 
+	if (rate_per_s > 0 && hi > rate_per_s)
+		hi = rate_per_s; /* who takes all is no calm segment, whatever a derived rate comes to */
+	lo = c->lo_per_s > 0 ? c->lo_per_s : hi / 2;
 	if (hi > 0) {
 		t.hi = in_interval(p, hi);
 		t.hi_own = part(p, t.hi);
@@ -155,9 +158,8 @@ enum tg_admit_class tg_admit_ask(struct tg_admit_pool *p, unsigned int lcore,
 	return class;
 }
 
-/* Has the segment had less than its cap allows by now? */
-static bool below_cap(const struct tg_admit_pool *p, const struct tg_admit_lcore *l, uint32_t slot,
-		      uint64_t now)
+bool tg_admit_is_capped(const struct tg_admit_pool *p, unsigned int lcore,
+			struct tg_admit_segment s, uint64_t now)
 {
 	const struct tg_admit_thresholds *t = &p->thresholds;
 	int64_t elapsed = (int64_t)(now - tg_admit_cell_now(p)->start);
@@ -165,8 +167,8 @@ static bool below_cap(const struct tg_admit_pool *p, const struct tg_admit_lcore
 			 : (uint64_t)elapsed < p->interval ? (uint64_t)elapsed
 							   : p->interval;
 
-	return sum_up(p, slot, l->number, true) <
-	       (uint64_t)tg_admit_accrued(t->max, t->max_a_tick, since);
+	return t->max != 0 && sum_up(p, s.slot, p->lcore[lcore].number, true) >=
+				      (uint64_t)tg_admit_accrued(t->max, t->max_a_tick, since);
 }
 
 static inline bool tokens(struct tg_admit_pool *p, struct tg_admit_lcore *l,
@@ -176,7 +178,7 @@ static inline bool tokens(struct tg_admit_pool *p, struct tg_admit_lcore *l,
 		l->base -= cost;
 		return true;
 	}
-	return tg_admit_read(&p->rate_per_s) == 0 || tg_admit_lease(p, l, class, cost, now);
+	return tg_admit_lease(p, l, class, cost, now);
 }
 
 bool tg_admit_take(struct tg_admit_pool *p, unsigned int lcore, struct tg_admit_segment s,
@@ -187,7 +189,7 @@ bool tg_admit_take(struct tg_admit_pool *p, unsigned int lcore, struct tg_admit_
 	if (p->thresholds.max != 0) {
 		struct tg_admit_slot *slot = tg_admit_slot_now(l, s.slot);
 
-		if (!below_cap(p, l, s.slot, now))
+		if (tg_admit_is_capped(p, lcore, s, now))
 			return false;
 		if (!tokens(p, l, class, cost, now))
 			return false;

@@ -19,6 +19,7 @@ struct tg_admit_cell {
 	int64_t base, auxiliary;
 	uint64_t base_a_tick, auxiliary_a_tick; /* 2^-32 */
 	int64_t extra;                          /* 0 until a burst begins in it */
+	bool unlimited;                         /* it began without a rate */
 	uint64_t extra_a_tick;
 	LINE int64_t base_leased;
 	int64_t auxiliary_leased, extra_leased;

@@ -137,7 +137,8 @@ const struct tg_admit_params *tg_admit_params(const struct tg_admit_pool *p);
 
 /*
  * Tokens a second from the next interval on, and how much more the servers could take (0: no extra
- * tokens). rate 0: not known, everything is admitted. Thresholds that are 0 follow the rate.
+ * tokens). rate 0: not known; in an interval that begins so everything is admitted. Thresholds that are 0
+ * follow the rate, none is above it.
  */
 void tg_admit_set(struct tg_admit_pool *p, uint64_t rate_per_s, uint64_t headroom_per_s);
 
@@ -158,6 +159,10 @@ enum tg_admit_class tg_admit_ask(struct tg_admit_pool *p, unsigned int lcore,
  * long ago that was. Where fewer are left than a cost above 1 the whole is given, and is debt. */
 bool tg_admit_take(struct tg_admit_pool *p, unsigned int lcore, struct tg_admit_segment s,
 		   enum tg_admit_class class, uint32_t cost, uint64_t now);
+
+/* Has the segment had all that max_per_s allows by now? Then tg_admit_take refuses it whatever is free. */
+bool tg_admit_is_capped(const struct tg_admit_pool *p, unsigned int lcore,
+			struct tg_admit_segment s, uint64_t now);
 
 /* Control and telemetry. */
 void tg_admit_look(const struct tg_admit_pool *p, struct tg_admit_view *out);

@@ -28,6 +28,7 @@ static void fill(struct tg_admit_pool *p, struct tg_admit_cell *c, uint64_t numb
 
 	c->number = number;
 	c->start = start;
+	c->unlimited = tg_admit_read(&p->rate_per_s) == 0;
 	c->auxiliary = (int64_t)(share < budget ? share : budget);
 	c->base = (int64_t)budget - c->auxiliary;
 	c->base_a_tick = a_tick(p, c->base);
@@ -205,6 +206,8 @@ bool tg_admit_lease(struct tg_admit_pool *p, struct tg_admit_lcore *l, enum tg_a
 	struct tg_admit_cell *c = &p->cell[__atomic_load_n(&p->turn, __ATOMIC_ACQUIRE) & 1];
 	uint64_t elapsed = elapsed_of(p, c, now);
 
+	if (c->unlimited)
+		return true;
 	return from_base(p, l, c, cost, elapsed) || from_auxiliary(p, l, c, class, cost, elapsed) ||
 	       from_extra(l, c, cost, elapsed);
 }

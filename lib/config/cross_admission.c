@@ -32,6 +32,20 @@ static void check_derived(struct tg_reader *r, const struct tg_config_service *s
 	tg_path_pop(r, mark);
 }
 
+/* Who asks for more than the whole budget is in burst, if anybody is. */
+static void check_threshold(struct tg_reader *r, const struct tg_config_service *s)
+{
+	const struct tg_admit_params *a = s->admission;
+	size_t mark = tg_path_push(r, ".admission.segments.hi_per_s");
+
+	if (a->budget_per_s > 0 && a->hi_per_s > a->budget_per_s)
+		tg_fault(r,
+			 "%u is above the budget of all segments together, which is %u: lower it "
+			 "(0: an eighth of the budget)",
+			 a->hi_per_s, a->budget_per_s);
+	tg_path_pop(r, mark);
+}
+
 /* Is it another description of a pool that an earlier service has described? */
 static void check_pool(struct tg_reader *r, const struct tg_config *c, unsigned int i)
 {
@@ -84,6 +98,7 @@ void tg_cross_check_admission(struct tg_reader *r, const struct tg_config *c)
 		if (c->services[i].admission != NULL) {
 			check_cost(r, &c->services[i]);
 			check_derived(r, &c->services[i]);
+			check_threshold(r, &c->services[i]);
 			check_pool(r, c, i);
 		}
 		tg_path_pop(r, mark);

@@ -41,7 +41,10 @@ static void read_segments(struct tg_reader *r, const struct tg_config_key *k, js
 	(void)k;
 	tg_read_object(r, segments_keys, TG_COUNT(segments_keys), v, a);
 	mark = tg_path_push_member(r, "lo_per_s");
-	if (a->lo_per_s > 0 && (a->hi_per_s == 0 || a->lo_per_s >= a->hi_per_s))
+	if (a->lo_per_s > 0 && a->hi_per_s == 0)
+		tg_fault(r,
+			 "needs hi_per_s beside it: that one is then derived, and may come to less");
+	else if (a->lo_per_s > 0 && a->lo_per_s >= a->hi_per_s)
 		tg_fault(r, "%u must be below hi_per_s, which is %u", a->lo_per_s, a->hi_per_s);
 	tg_path_pop(r, mark);
 }

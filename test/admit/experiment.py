@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Burst isolation in the simulator: what calm clients feel under each policy, and what it costs.
 
-usage: experiment.py [--short] [--only NAME…] [--json FILE]
+usage: experiment.py [--short] [--only NAME…] [--policies NAME…] [--calm N]
 
 bars: one segment bursts, a thousand calm ones do not; every policy, at least 10^7 calm requests each.
 Without --short also: no bursts, uneven tenants; sustained bursts; a hot segment inside a calm big tenant;
@@ -37,7 +37,8 @@ POLICIES = {
     "none": None,
     # a tenant gets its eighth of the budget, whatever is free
     "cap": admission(budget_per_s=NEVER, segments={"max_per_s": BUDGET // 8}),
-    "bucket": admission(auxiliary_percent=0, segments={"hi_per_s": NEVER}),
+    # the whole service is one segment, and always of the same class
+    "bucket": admission(auxiliary_percent=0, segments={"by": "service", "hi_per_s": 100, "calm_intervals": 10000}),
     "two_level": admission(),
     "work_conserving": admission(variant="work-conserving"),
 }
@@ -114,7 +115,7 @@ def unused(seconds):
         got = run(f"no bursts, uneven, {name}", uneven(offered), policy, seconds)
         served = sum(g["per_s"] for k, g in got.items() if k.startswith("tenant"))
         out[name] = {"served_per_s": served, "servers": got["servers"]}
-    for name in POLICIES:
+    for name in out:
         out[name]["unused_share"] = max(0.0, 1 - out[name]["served_per_s"] / out["none"]["served_per_s"])
         print(f"    unused, {name}: {100 * out[name]['unused_share']:.2f} %", flush=True)
     return out
@@ -142,7 +143,7 @@ def auxiliary(seconds):
 def thresholds(seconds):
     """Calm segments ask for 45 a second on average, the burst for 220000."""
     return {str(hi): run(f"hi_per_s {hi}", SCENARIO, admission(segments={"hi_per_s": hi}), seconds)
-            for hi in (100, 1000, 20000, 100000, 400000)}
+            for hi in (100, 1000, 5000, 20000, 100000, BUDGET)}
 
 
 PARTS = {"unused": unused, "sustained": sustained, "hot": hot_inside, "auxiliary": auxiliary, "thresholds": thresholds}
@@ -152,9 +153,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--short", action="store_true", help="the bars' scenarios alone")
     parser.add_argument("--only", nargs="+", choices=["bars", *PARTS], default=["bars", *PARTS])
+    parser.add_argument("--policies", nargs="+", choices=list(POLICIES), default=list(POLICIES), help="these alone")
     parser.add_argument("--calm", type=int, default=CALM_REQUESTS, help="calm requests a policy")
     args = parser.parse_args()
+    for name in set(POLICIES) - set(args.policies):
+        del POLICIES[name]
     wanted = [p for p in args.only if not args.short or p in ("bars", "unused")]
+    if "unused" in wanted and "none" not in POLICIES:
+        parser.error("unused is compared with none: name it among --policies")
     seconds = args.calm / group(SCENARIO, "calm")["rate"]
     out = {}
     for part in wanted:

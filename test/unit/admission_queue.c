@@ -38,11 +38,11 @@ static bool add(uint8_t pool, uint8_t queue, uint64_t hash, uint64_t mark)
 /* The mark of the oldest, which is taken off. */
 static uint64_t next(uint8_t pool, uint8_t queue)
 {
-	const struct tg_waiting_packet *p = tg_waiting_first(&w, pool, queue);
+	struct tg_waiting_packet *p = tg_waiting_first(&w, pool, queue);
 	uint64_t mark = p != NULL ? p->arrival : UINT64_MAX;
 
 	if (p != NULL)
-		tg_waiting_remove(&w, pool, queue);
+		tg_waiting_remove(&w, p);
 	return mark;
 }
 
@@ -117,8 +117,8 @@ START_TEST(a_class_is_bounded_and_so_is_the_other)
 		ck_assert_uint_eq(w.pools, 31);
 		for (uint8_t pool = 0; pool < 5; pool++) {
 			for (uint8_t q = 0; q < TG_WAITING_QUEUES; q++)
-				while (tg_waiting_first(&w, pool, q) != NULL)
-					tg_waiting_remove(&w, pool, q);
+				while (next(pool, q) != UINT64_MAX)
+					;
 			ck_assert_uint_eq(w.pools >> pool & 1, 0);
 		}
 		ck_assert_uint_eq(w.n_class[TG_ADMIT_CALM] + w.n_class[TG_ADMIT_BURST], 0);
@@ -126,12 +126,17 @@ START_TEST(a_class_is_bounded_and_so_is_the_other)
 }
 END_TEST
 
-/* What is shed for a packet of that value. */
-static uint64_t shed(enum tg_admit_class class, uint8_t value)
+/* What is shed for a packet of that pool and value. */
+static uint64_t shed_for(uint8_t pool, enum tg_admit_class class, uint8_t value)
 {
-	const struct tg_waiting_packet *p = tg_waiting_shed(&w, class, value);
+	const struct tg_waiting_packet *p = tg_waiting_shed(&w, pool, class, value);
 
 	return p != NULL ? p->arrival : UINT64_MAX;
+}
+
+static uint64_t shed(enum tg_admit_class class, uint8_t value)
+{
+	return shed_for(1, class, value);
 }
 
 START_TEST(the_newest_of_the_least_valuable_is_shed)
@@ -142,19 +147,20 @@ START_TEST(the_newest_of_the_least_valuable_is_shed)
 	add(1, BURST(TG_ADMIT_BRONZE), 20, 20);
 	add(1, BURST(TG_ADMIT_BRONZE), 21, 21);
 	add(1, BURST(TG_ADMIT_GOLD), 11, 11);
-	add(2, BURST(TG_ADMIT_BEST_EFFORT), 30, 30); /* of another pool */
+	add(2, BURST(TG_ADMIT_BEST_EFFORT), 30, 30); /* of another pool, which has less */
 	add(1, CALM(TG_ADMIT_BEST_EFFORT), 40, 40);  /* of another class */
 
 	ck_assert_uint_eq(shed(TG_ADMIT_BURST, TG_ADMIT_BEST_EFFORT), none);
-	ck_assert_uint_eq(shed(TG_ADMIT_BURST, TG_ADMIT_SILVER), 30);
-	ck_assert_uint_eq(w.n_pool[2][TG_ADMIT_BURST], 0);
 	ck_assert_uint_eq(shed(TG_ADMIT_BURST, TG_ADMIT_BRONZE), none); /* equals stay */
 	ck_assert_uint_eq(shed(TG_ADMIT_BURST, TG_ADMIT_SILVER), 21);
 	ck_assert_uint_eq(shed(TG_ADMIT_BURST, TG_ADMIT_SILVER), 20);
+	ck_assert_uint_eq(w.n_pool[2][TG_ADMIT_BURST], 1);
 	ck_assert_uint_eq(shed(TG_ADMIT_BURST, TG_ADMIT_SILVER), none);
 	ck_assert_uint_eq(shed(TG_ADMIT_BURST, TG_ADMIT_GOLD), none);
 	ck_assert_uint_eq(shed(TG_ADMIT_BURST, TG_ADMIT_PLATINUM), 11);
 	ck_assert_uint_eq(shed(TG_ADMIT_BURST, TG_ADMIT_PLATINUM), 10);
+	/* now the other pool has more than this one */
+	ck_assert_uint_eq(shed(TG_ADMIT_BURST, TG_ADMIT_BEST_EFFORT), 30);
 	ck_assert_uint_eq(shed(TG_ADMIT_BURST, TG_ADMIT_PLATINUM), none);
 	ck_assert_uint_eq(w.n, 1);
 	ck_assert_uint_eq(next(1, CALM(TG_ADMIT_BEST_EFFORT)), 40);
@@ -172,6 +178,62 @@ START_TEST(a_full_class_takes_a_more_valuable_one_for_a_less)
 	ck_assert_uint_eq(next(0, BURST(TG_ADMIT_GOLD)), 9999);
 	for (uint64_t i = 0; i < TG_WAITING_MAX - 1; i++)
 		ck_assert_uint_eq(next(0, BURST(TG_ADMIT_BRONZE)), i);
+}
+END_TEST
+
+/* One pool's burst fills all places: another pool gets its half of them, however little its packets are
+ * worth, and not more. */
+START_TEST(no_pool_fills_anothers_room)
+{
+	unsigned int got = 0;
+
+	for (uint64_t i = 0; i < TG_WAITING_MAX; i++)
+		ck_assert(add(0, BURST(TG_ADMIT_PLATINUM), i, i));
+	for (uint64_t i = 0; i < TG_WAITING_MAX; i++) {
+		if (shed_for(5, TG_ADMIT_BURST, TG_ADMIT_BEST_EFFORT) == UINT64_MAX)
+			break;
+		ck_assert(add(5, BURST(TG_ADMIT_BEST_EFFORT), TG_WAITING_MAX + i, i));
+		got++;
+	}
+	ck_assert_uint_eq(got, TG_WAITING_MAX / 2);
+	ck_assert_uint_eq(w.n_pool[0][TG_ADMIT_BURST], TG_WAITING_MAX / 2);
+	/* and the first keeps what came first */
+	for (uint64_t i = 0; i < TG_WAITING_MAX / 2; i++)
+		ck_assert_uint_eq(next(0, BURST(TG_ADMIT_PLATINUM)), i);
+}
+END_TEST
+
+/* What is passed over stays with all of its flow; the pass goes on where it was, also when what stood
+ * there is gone; the next one looks at all again. */
+START_TEST(a_pass_goes_round)
+{
+	const uint8_t q = CALM(TG_ADMIT_SILVER);
+	struct tg_waiting_packet *p;
+
+	ck_assert_ptr_null(tg_waiting_resume(&w, POOL, q));
+	for (uint64_t i = 0; i < 6; i++)
+		add(POOL, q, i % 3, i);
+	p = tg_waiting_resume(&w, POOL, q);
+	ck_assert_uint_eq(p->arrival, 0);
+	tg_waiting_pass_over(&w, p);
+	p = tg_waiting_resume(&w, POOL, q);
+	ck_assert_uint_eq(p->arrival, 1);
+	ck_assert(!tg_waiting_is_passed(&w, p));
+	tg_waiting_remove(&w, p);
+	p = tg_waiting_resume(&w, POOL, q);
+	ck_assert_uint_eq(p->arrival, 2);
+	p = tg_waiting_behind(&w, p);
+	ck_assert_uint_eq(p->arrival, 3);
+	ck_assert(tg_waiting_is_passed(&w, p)); /* as 0 was */
+	tg_waiting_pass_over(&w, p);
+	for (uint64_t i = 4; i < 6; i++) {
+		p = tg_waiting_resume(&w, POOL, q);
+		ck_assert_uint_eq(p->arrival, i);
+		tg_waiting_pass_over(&w, p);
+	}
+	p = tg_waiting_resume(&w, POOL, q);
+	ck_assert_uint_eq(p->arrival, 0);
+	ck_assert(!tg_waiting_is_passed(&w, p));
 }
 END_TEST
 
@@ -237,22 +299,33 @@ static void step_remove(void)
 	in_class[tg_waiting_class((uint8_t)q)]--;
 }
 
+static unsigned int n_in(unsigned int pool, enum tg_admit_class class)
+{
+	unsigned int n = 0;
+
+	for (unsigned int v = 0; v < TG_ADMIT_VALUES; v++)
+		n += model[pool][class * TG_ADMIT_VALUES + v].to -
+		     model[pool][class * TG_ADMIT_VALUES + v].from;
+	return n;
+}
+
 static void step_shed(void)
 {
 	enum tg_admit_class class = draw(2) ? TG_ADMIT_BURST : TG_ADMIT_CALM;
-	uint8_t value = (uint8_t)draw(TG_ADMIT_VALUES);
-	uint64_t got = shed(class, value);
+	unsigned int value = draw(TG_ADMIT_VALUES), own = draw(POOLS), p = own;
+	uint64_t got = shed_for((uint8_t)own, class, (uint8_t)value);
 
-	for (unsigned int v = TG_ADMIT_VALUES - 1; v > value; v--)
-		for (unsigned int p = 0; p < POOLS; p++) {
-			unsigned int q = class * TG_ADMIT_VALUES + v;
+	for (unsigned int i = 0; i < POOLS; i++)
+		p = n_in(i, class) > n_in(p, class) ? i : p;
+	for (unsigned int v = TG_ADMIT_VALUES; v-- > (p == own ? value + 1 : 0);) {
+		unsigned int q = class * TG_ADMIT_VALUES + v;
 
-			if (model[p][q].from == model[p][q].to)
-				continue;
-			ck_assert_uint_eq(got, model[p][q].mark[--model[p][q].to % 4096]);
-			in_class[class]--;
-			return;
-		}
+		if (model[p][q].from == model[p][q].to)
+			continue;
+		ck_assert_uint_eq(got, model[p][q].mark[--model[p][q].to % 4096]);
+		in_class[class]--;
+		return;
+	}
 	ck_assert_uint_eq(got, UINT64_MAX);
 }
 
@@ -287,6 +360,8 @@ static Suite *suite(void)
 	tcase_add_test(tc, a_class_is_bounded_and_so_is_the_other);
 	tcase_add_test(tc, the_newest_of_the_least_valuable_is_shed);
 	tcase_add_test(tc, a_full_class_takes_a_more_valuable_one_for_a_less);
+	tcase_add_test(tc, no_pool_fills_anothers_room);
+	tcase_add_test(tc, a_pass_goes_round);
 	tcase_add_test(tc, what_is_left_of_a_flow_keeps_its_order);
 	tcase_add_test(tc, as_a_plain_model_does);
 	suite_add_tcase(s, tc);

@@ -176,6 +176,23 @@ START_TEST(a_cap_holds_whatever_is_free)
 }
 END_TEST
 
+START_TEST(no_threshold_is_above_the_rate)
+{
+	struct tg_admit_params a = calm_params(0);
+	struct tg_admit_pool *p;
+	struct tg_admit_segment s;
+
+	a.hi_per_s = 100000;
+	p = pool(&a, 1);
+	s = segment(p, 1);
+	tg_admit_set(p, 10000, 0); /* derived: 100 an interval */
+	for (unsigned int i = 0; i < 100; i++)
+		ck_assert_int_eq(ask(p, 0, s, 1), TG_ADMIT_CALM);
+	ck_assert_int_eq(ask(p, 0, s, 1), TG_ADMIT_BURST);
+	tg_admit_free(p);
+}
+END_TEST
+
 START_TEST(a_cost_above_what_is_left_is_debt)
 {
 	struct tg_admit_params a = calm_params(1000000); /* bytes: 10000 an interval */
@@ -209,8 +226,10 @@ START_TEST(rate_zero_admits_everything)
 		if (ask(p, 0, s, 1) != TG_ADMIT_CALM ||
 		    !tg_admit_take(p, 0, s, TG_ADMIT_CALM, 1, 0))
 			ck_abort_msg("request %u was not admitted", i);
-	/* known later */
+	/* known later: what came before its first interval still goes on */
 	tg_admit_set(p, 1000, 0);
+	for (unsigned int i = 0; i < 1000; i++)
+		ck_assert(tg_admit_take(p, 0, s, TG_ADMIT_CALM, 1, INTERVAL - 1));
 	tg_admit_tick(p, 0, INTERVAL);
 	ck_assert_uint_eq(take_all(p, 0, s, TG_ADMIT_CALM, 2 * INTERVAL - 1), 10);
 	tg_admit_free(p);
@@ -377,7 +396,7 @@ static Suite *suite(void)
 		  rate_zero_admits_everything, fractions_of_a_token_add_up);
 	UNIT_CASE(s, "classes", a_burst_is_known_at_once_and_forgotten_slowly,
 		  between_lo_and_hi_nothing_changes, thresholds_are_of_all_lcores,
-		  a_cap_holds_whatever_is_free);
+		  a_cap_holds_whatever_is_free, no_threshold_is_above_the_rate);
 	UNIT_CASE(s, "segments", segments_are_networks, the_longest_rule_decides,
 		  people_see_whose_slot_it_is);
 	UNIT_CASE(s, "bad input", clocks_that_jump_give_nothing_extra, a_million_spoofed_networks,

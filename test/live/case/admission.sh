@@ -15,13 +15,13 @@ POLICIES=("${@:3}")
 [ ${#POLICIES[@]} -gt 0 ] || POLICIES=(none two-level)
 CALM=3 SPIKE=240
 declare -A PORT=([none]=8080 [bucket]=8081 [cap]=8082 [two-level]=8083 [work-conserving]=8084)
-# The budget is nine tenths of the capacity; a calm network asks for 3 an interval, a spike for 240. One bucket knows no
-# bursts; the cap is a third of the capacity for any network.
+# The budget is nine tenths of the capacity; a calm network asks for 3 an interval, a spike for 240. For one bucket
+# all is one segment and of one class; the cap is a third of the capacity for any network.
 declare -A ADMISSION=(
-	[bucket]='"budget_per_s": 1080, "auxiliary_percent": 0, "segments": {"hi_per_s": 1000000}'
+	[bucket]='"budget_per_s": 1080, "auxiliary_percent": 0, "segments": {"by": "service", "hi_per_s": 100, "calm_intervals": 10000}'
 	[cap]='"budget_per_s": 1000000, "segments": {"hi_per_s": 2000, "max_per_s": 400}'
-	[two-level]='"budget_per_s": 1080, "segments": {"hi_per_s": 2000}'
-	[work-conserving]='"budget_per_s": 1080, "variant": "work-conserving", "segments": {"hi_per_s": 2000}'
+	[two-level]='"budget_per_s": 1080, "segments": {"hi_per_s": 1080}'
+	[work-conserving]='"budget_per_s": 1080, "variant": "work-conserving", "segments": {"hi_per_s": 1080}'
 )
 
 # The bursting clients' network lies behind the client machine, which routes for it.
