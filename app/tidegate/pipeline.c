@@ -581,7 +581,7 @@ bool tg_pipeline_settle(struct tg_worker *w, const struct tg_pkt *syn, uint64_t 
 	return true;
 }
 
-/* The sweep passes: how old is what it waits for? */
+/* The sweep passes: how old is what it waits for? What it waited here is no fault of the server's. */
 static void flow_stays(void *ctx, struct tg_flow *f)
 {
 	struct tg_worker *w = ctx;
@@ -591,6 +591,7 @@ static void flow_stays(void *ctx, struct tg_flow *f)
 	if ((f->asking & TG_FLOW_WAITS) == 0 || !server_stands(w, f) ||
 	    !tg_pirate_open(f->estimator, f->near, f->far, &since))
 		return;
+	since += tg_pirate_held(&w->snapshot->pirate[f->key.service], f->estimator, f->far);
 	a = &tg_snapshot_stats(w->snapshot, f->server, w->index)->age[w->age_round & 1];
 	if (a->round != w->age_round)
 		*a = (struct tg_ages){.round = w->age_round};

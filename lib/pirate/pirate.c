@@ -139,6 +139,15 @@ bool tg_pirate_opens(const struct tg_pirate_config *c, uint8_t estimator, const 
 	return false;
 }
 
+uint64_t tg_pirate_held(const struct tg_pirate_config *c, uint8_t estimator, const void *far)
+{
+	const struct tg_ack_far *f = far;
+
+	return estimator == TG_ESTIMATOR_ACK || estimator == TG_ESTIMATOR_ECHO
+		       ? (uint64_t)f->own << c->gap_shift
+		       : 0;
+}
+
 bool tg_pirate_open(uint8_t estimator, const void *near, const void *far, uint64_t *since)
 {
 	const struct tg_ack_near *n = near;

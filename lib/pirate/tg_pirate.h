@@ -185,5 +185,7 @@ bool tg_pirate_opens(const struct tg_pirate_config *c, uint8_t estimator, const 
 
 /* Certainly open (request sent, no answer seen), and since when; for gap flows false. */
 bool tg_pirate_open(uint8_t estimator, const void *near, const void *far, uint64_t *since);
+/* How long, in ticks, the packet was held here before that one went to the server. */
+uint64_t tg_pirate_held(const struct tg_pirate_config *c, uint8_t estimator, const void *far);
 
 #endif

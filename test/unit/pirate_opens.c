@@ -53,6 +53,28 @@ START_TEST(new_payload_opens_and_agrees_with_what_departs)
 }
 END_TEST
 
+/* What it waited here before it went: not the server's. */
+START_TEST(how_long_a_request_was_held)
+{
+	const uint64_t waits[] = {0, 7 * MS, 480 * MS};
+	struct rig r;
+	uint64_t since, held;
+
+	for (unsigned int i = 0; i < 3; i++) {
+		struct tg_pkt p = segment(PSH, 1001, 100, 501);
+
+		connected(&r, clear[_i]);
+		depart(&r, &p, 10 * MS, 10 * MS + waits[i]);
+		ck_assert(is_open(&r, &since));
+		ck_assert_uint_eq(since, 10 * MS);
+		held = tg_pirate_held(&r.c, r.estimator, r.far);
+		ck_assert_uint_le(held, waits[i]);
+		ck_assert_uint_ge(held + 1000, waits[i]);
+	}
+	ck_assert_uint_eq(tg_pirate_held(&r.c, TG_ESTIMATOR_GAP, r.far), 0);
+}
+END_TEST
+
 START_TEST(sent_again_opens_nothing)
 {
 	struct rig r;
@@ -274,6 +296,7 @@ static Suite *suite(void)
 	TCase *tc = tcase_create("clear headers");
 
 	tcase_add_loop_test(tc, new_payload_opens_and_agrees_with_what_departs, 0, 2);
+	tcase_add_loop_test(tc, how_long_a_request_was_held, 0, 2);
 	tcase_add_loop_test(tc, sent_again_opens_nothing, 0, 2);
 	tcase_add_loop_test(tc, sent_again_after_it_was_dropped_opens, 0, 2);
 	tcase_add_loop_test(tc, no_payload_opens_nothing, 0, 2);
