@@ -47,7 +47,7 @@ void tg_sim_gateway_begin(struct tg_sim_gateway *g);
  * only the simulation can see: {"wire":{"missed","late"}}: packets that found the receive ring full,
  * and that were sent later than their service allows, their last bit counted.
  */
-json_t *tg_sim_gateway_json(const struct tg_sim_gateway *g);
+json_t *tg_sim_gateway_json(struct tg_sim_gateway *g);
 
 /* Conservation, since the start: in = missed + out + dropped + inside. */
 struct tg_sim_gateway_counts {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What a gateway measured after the warm-up: its cumulative counters now, less those then. */
+#include "admission_report.h"
 #include "load.h"
 #include "report.h"
 #include "sim_gateway_private.h"
@@ -100,7 +101,7 @@ static void add_predictions(json_t *all, const struct tg_sim_gateway *g, const s
 	}
 }
 
-json_t *tg_sim_gateway_json(const struct tg_sim_gateway *g)
+json_t *tg_sim_gateway_json(struct tg_sim_gateway *g)
 {
 	struct tg_totals t;
 	struct tg_report report = {.totals = &t};
@@ -113,6 +114,7 @@ json_t *tg_sim_gateway_json(const struct tg_sim_gateway *g)
 	all = tg_report_json(&report);
 	add_predictions(all, g, &t);
 	tg_totals_free(&t);
+	json_object_set_new(all, "admission", tg_admission_list_json(&g->gateway, NULL, NULL, 0));
 	json_object_set_new(all, "clock", json_string("virtual"));
 	json_object_set_new(all, "wire",
 			    json_pack("{s:I, s:I, s:I, s:I}", "missed", (json_int_t)g->missed,

@@ -9,13 +9,14 @@
 
 #define SHARE       0.9  /* of what the servers can do, when the budget is derived: the margin */
 #define ERROR_MAX   0.35 /* of the prediction, over windows: above, the model does not fit */
-#define WINDOWS_MIN 3
-#define LOOK_NS     1000000000u /* segments' rates */
+#define WINDOWS_MIN 10 /* of each server: an early guess that holds requests back spoils the next */
+#define STALE_NS \
+	UINT64_C(5000000000) /* a derived budget that the model no longer vouches for ends */
+#define LOOK_NS 1000000000u  /* segments' rates */
 
 /* What the servers of a pool can do together, and do. */
 struct ability {
 	double capacity_per_s, load_per_s, error, weight;
-	unsigned int windows;
 	bool all_known;
 	uint32_t budget_per_s; /* configured */
 };
@@ -27,7 +28,7 @@ static void add_server(const struct tg_gateway *g, uint16_t i, struct ability *a
 
 	if (c->state != TG_SERVER_UP || c->weight == 0)
 		return;
-	if (v == NULL || v->service_ns <= 0) {
+	if (v == NULL || v->service_ns <= 0 || v->mape_windows < WINDOWS_MIN) {
 		a->all_known = false;
 		return;
 	}
@@ -35,7 +36,6 @@ static void add_server(const struct tg_gateway *g, uint16_t i, struct ability *a
 	a->load_per_s += v->lambda_hz;
 	a->error += v->mape * v->lambda_hz;
 	a->weight += v->lambda_hz;
-	a->windows += v->mape_windows >= WINDOWS_MIN;
 }
 
 static struct ability look_at_servers(const struct tg_gateway *g, const struct tg_admission_pool *p)
@@ -54,7 +54,7 @@ static struct ability look_at_servers(const struct tg_gateway *g, const struct t
 /* Does the model describe these servers? */
 static bool fits(const struct ability *a)
 {
-	return a->all_known && a->windows > 0 && a->capacity_per_s > 0 && a->weight > 0 &&
+	return a->all_known && a->capacity_per_s > 0 && a->weight > 0 &&
 	       a->error / a->weight <= ERROR_MAX;
 }
 
@@ -64,7 +64,19 @@ static bool counts_requests(const struct tg_admission_pool *p)
 	return tg_admit_params(p->tokens)->cost == TG_ADMIT_EXCHANGE;
 }
 
-static void update(const struct tg_gateway *g, struct tg_admission_pool *p)
+/* A budget that is too low makes requests wait until they are sent again, which the model was not made for:
+ * so a derived one must not outlive the fit for long, or it would never be put right. */
+static double derived(const struct tg_gateway *g, struct tg_admission_pool *p, double capacity,
+		      double in_force, uint64_t now)
+{
+	if (p->fits) {
+		p->fitted = now;
+		return capacity * SHARE;
+	}
+	return tg_ticks_to_ns(&g->clock, now - p->fitted) < STALE_NS ? in_force : 0;
+}
+
+static void update(const struct tg_gateway *g, struct tg_admission_pool *p, uint64_t ticks)
 {
 	struct ability a = look_at_servers(g, p);
 	struct tg_admit_view now;
@@ -78,7 +90,7 @@ static void update(const struct tg_gateway *g, struct tg_admission_pool *p)
 	if (p->fits)
 		headroom = a.capacity_per_s * fmax(0, 1 - p->rho);
 	if (a.budget_per_s == 0)
-		budget = p->fits ? a.capacity_per_s * SHARE : (double)now.rate_per_s;
+		budget = derived(g, p, a.capacity_per_s, (double)now.rate_per_s, ticks);
 	tg_admit_set(p->tokens, (uint64_t)budget, (uint64_t)headroom);
 }
 
@@ -107,7 +119,7 @@ void tg_admission_update(struct tg_gateway *g, uint64_t now)
 	for (uint64_t left = g->snapshot->pools; left != 0; left &= left - 1) {
 		struct tg_admission_pool *p = g->snapshot->pool[__builtin_ctzll(left)];
 
-		update(g, p);
+		update(g, p, now);
 		look_at_segments(g, p, now);
 	}
 }

@@ -7,8 +7,9 @@
  * Budget 0 is derived: a part of what the servers that are up can do, workers / E[S], from the queueing
  * model's view of them. As long as nothing is known of them everything is admitted. The extra tokens of a
  * burst's first interval are what the model says is free now: workers / E[S] (1 - rho). Both are believed
- * only where the model fits: its prediction has been right to a third over at least three windows.
- * Where it does not fit there are no extra tokens, and the budget stays as it is.
+ * only where the model fits: its prediction has been right to a third, over at least ten windows a server.
+ * Where it does not fit there are no extra tokens; a configured budget stays, a derived one for five
+ * seconds: then everything is admitted until the model fits again.
  *
  * Thread-safety: control's, under the gateway's mutex; workers reach tokens and their own statistics
  * through a snapshot.
@@ -47,6 +48,7 @@ struct tg_admission_pool {
 	/* what control knows */
 	double capacity_per_s, rho, error; /* of the servers together; 0: not known */
 	bool fits;
+	uint64_t fitted; /* ticks: when it last did */
 	/* rates of segments: totals at the last look, and what came since, a second */
 	uint64_t looked;
 	uint64_t *total;
