@@ -35,7 +35,8 @@ struct kind {
 	bool fresh;  /* every measured packet begins a flow; `flows` others are in the table */
 	bool mixed;  /* one of MIXED does */
 	bool pirate; /* the base is the same traffic for the service that is not measured */
-	bool admit;  /* the base is the same traffic for a service without admission */
+	/* its admission; the base is the same traffic for a service without. NULL: none */
+	const char *admit;
 };
 
 /* What the port receives. */
@@ -164,13 +165,15 @@ static const char service_format[] =
 	"{\"name\": \"d\", \"address\": \"%s4\", \"mac\": \"02:00:00:00:00:04\"}]}";
 
 /* Every packet asks, and gets what it asks for. */
-static const char admission[] =
+/* Every packet takes a token, or those that open an exchange do. */
+static const char a_packet[] =
 	"\"admission\": {\"cost\": \"packet\", \"budget_per_s\": 4000000000}, ";
+static const char an_exchange[] = "\"admission\": {\"budget_per_s\": 4000000000}, ";
 
 /* At most 80 % of the table are used. */
 static uint32_t slots_for(const struct kind *k, uint64_t flows)
 {
-	uint64_t all = k->pirate || k->admit ? 2 * flows : flows;
+	uint64_t all = k->pirate || k->admit != NULL ? 2 * flows : flows;
 
 	if (k->fresh || k->mixed)
 		all += BENCH_TURN * BENCH_BURST;
@@ -191,8 +194,9 @@ static struct tg_config *make_config(const struct kind *k, uint64_t flows)
 				      k->frame.v6 ? FRAME_VIP_V6 : FRAME_VIP_V4,
 				      k->frame.protocol == IPPROTO_TCP ? "tcp" : "udp",
 				      i == 0 ? MEASURED : UNMEASURED, k->forward,
-				      i == 0 || k->admit ? "auto" : "off",
-				      i == 0 && k->admit ? admission : "", net, net, net, net);
+				      i == 0 || k->admit != NULL ? "auto" : "off",
+				      i == 0 && k->admit != NULL ? k->admit : "", net, net, net,
+				      net);
 		n += (size_t)snprintf(text + n, sizeof(text) - n, i == 0 ? ", " : "]}");
 	}
 	if (tg_config_parse("tidegate-bench", text, n, &c, &report) < 0)
@@ -299,7 +303,7 @@ static int pipeline_setup(const struct bench_family *f, uint64_t flows, void **s
 		return -ENOMEM;
 	}
 	open_flows(s, &s->syn, &s->ack);
-	if (s->kind->pirate || s->kind->admit)
+	if (s->kind->pirate || s->kind->admit != NULL)
 		open_flows(s, &s->unmeasured_syn, &s->unmeasured_ack);
 	*state = s;
 	return 0;
@@ -339,7 +343,8 @@ static const struct kind ipv6 = {.frame = {.protocol = IPPROTO_TCP, .timestamps 
 				 .forward = "ipip"};
 static const struct kind udp = {.frame = {.protocol = IPPROTO_UDP}, .forward = "ipip"};
 static const struct kind nots = {.frame = {.protocol = IPPROTO_TCP}, .forward = "ipip"};
-static const struct kind admit = {.frame = TCP4, .forward = "ipip", .admit = true};
+static const struct kind admit = {.frame = TCP4, .forward = "ipip", .admit = a_packet};
+static const struct kind admit_exchange = {.frame = TCP4, .forward = "ipip", .admit = an_exchange};
 static const struct kind pirate = {.frame = TCP4, .forward = "ipip", .pirate = true};
 
 const struct bench_family bench_pipeline[BENCH_PIPELINES] = {
@@ -409,6 +414,14 @@ const struct bench_family bench_pipeline[BENCH_PIPELINES] = {
 	{.name = "stage/admit",
 	 .what = "admission of a packet that takes a token: with less without",
 	 .kind = &admit,
+	 .flows = {{1000, false}},
+	 .is_net = true,
+	 .run = pipeline_run,
+	 .base = unmeasured_base,
+	 COMMON},
+	{.name = "stage/admit-exchange",
+	 .what = "admission by exchange, of which most packets open none: with less without",
+	 .kind = &admit_exchange,
 	 .flows = {{1000, false}},
 	 .is_net = true,
 	 .run = pipeline_run,

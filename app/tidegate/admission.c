@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 #include <rte_mbuf.h>
 
+#include "tg_admit_quick.h"
 #include "tg_mem.h"
 
 #define PASSED_MAX 64 /* of a queue, at one go */
@@ -66,22 +67,40 @@ static void mark_paid(struct tg_admission *a, uint64_t hash)
 	a->paid[i].turn = (uint32_t)a->turn;
 }
 
-static uint32_t cost_of(struct tg_worker *w, const struct tg_burst *b, unsigned int i, uint8_t cost)
+/* Most packets of TCP have no payload: their request has been asked for, or is
+ * yet to come. */
+static inline bool opens_nothing(const struct tg_pkt *p, const struct tg_flow *f)
+{
+	return p->payload_len == 0 &&
+	       (f == NULL || f->estimator == TG_ESTIMATOR_ECHO || f->estimator == TG_ESTIMATOR_ACK);
+}
+
+static bool opens_unpaid(struct tg_worker *w, const struct tg_burst *b, unsigned int i,
+			 uint8_t cost)
 {
 	const struct tg_pkt *p = &b->pkt[i];
-	bool opens;
 
-	if (p->flags & TG_PKT_ICMP_ERROR)
+	if (p->key.flags & TG_KEY_FRAGMENT)
+		return false;
+	return (cost == TG_ADMIT_CONNECTION ? opens_connection(p, b->flow[i])
+					    : opens_exchange(w, p, b->flow[i], b->now)) &&
+	       !has_paid(w->admission, b->hash[i]);
+}
+
+static inline uint32_t cost_of(struct tg_worker *w, const struct tg_burst *b, unsigned int i,
+			       uint8_t cost)
+{
+	const struct tg_pkt *p = &b->pkt[i];
+
+	if (unlikely(p->flags & TG_PKT_ICMP_ERROR))
 		return 0;
 	if (cost == TG_ADMIT_PACKET)
 		return 1;
 	if (cost == TG_ADMIT_BYTE)
 		return b->wire_len[i];
-	if (p->key.flags & TG_KEY_FRAGMENT)
+	if (cost == TG_ADMIT_EXCHANGE && opens_nothing(p, b->flow[i]))
 		return 0;
-	opens = cost == TG_ADMIT_CONNECTION ? opens_connection(p, b->flow[i])
-					    : opens_exchange(w, p, b->flow[i], b->now);
-	return opens && !has_paid(w->admission, b->hash[i]);
+	return opens_unpaid(w, b, i, cost);
 }
 
 /* ------------------------------------------------------------------ what waits */
@@ -204,8 +223,19 @@ static inline bool is_free(const struct tg_admission *a, uint8_t pool, enum tg_a
 	return n[TG_ADMIT_CALM] == 0 && (class == TG_ADMIT_CALM || n[TG_ADMIT_BURST] == 0);
 }
 
-static inline void ask(struct tg_worker *w, struct tg_burst *b, unsigned int i,
-		       const struct tg_admission_rule *rule, uint32_t cost)
+/* The way of most: no need to look closer. */
+static inline bool is_quick(struct tg_worker *w, const struct tg_burst *b, unsigned int i,
+			    const struct tg_admission_rule *rule, uint32_t cost)
+{
+	const struct tg_key *key = &b->pkt[i].key;
+
+	return w->admission->waiting.n_pool[rule->pool->index][TG_ADMIT_CALM] == 0 &&
+	       tg_admit_quick(rule->pool->tokens, w->index, &key->client, key->service, cost);
+}
+
+/* Does it get its tokens, or would it have waited but for the mode? */
+static bool ask(struct tg_worker *w, struct tg_burst *b, unsigned int i,
+		const struct tg_admission_rule *rule, uint32_t cost)
 {
 	const struct tg_pkt *p = &b->pkt[i];
 	struct tg_admission_pool *pool = rule->pool;
@@ -214,15 +244,14 @@ static inline void ask(struct tg_worker *w, struct tg_burst *b, unsigned int i,
 						 p->key.service, cost);
 
 	if (is_free(w->admission, pool->index, class) &&
-	    tg_admit_take(pool->tokens, w->index, s, class, cost, b->now)) {
-		mark_paid(w->admission, b->hash[i]);
-		return;
-	}
-	if (w->mode != TG_MODE_INLINE) {
-		pool->stats[w->index]->would_wait[class]++;
-		mark_paid(w->admission, b->hash[i]);
-	} else
+	    tg_admit_take(pool->tokens, w->index, s, class, cost, b->now))
+		return true;
+	if (w->mode == TG_MODE_INLINE) {
 		hold(w, b, i, pool->index, (uint8_t)(class * TG_ADMIT_VALUES + s.value), &s, cost);
+		return false;
+	}
+	pool->stats[w->index]->would_wait[class]++;
+	return true;
 }
 
 void tg_admission_burst(struct tg_worker *w, struct tg_burst *b)
@@ -246,8 +275,9 @@ void tg_admission_burst(struct tg_worker *w, struct tg_burst *b)
 			continue;
 		}
 		cost = cost_of(w, b, i, rule->cost);
-		if (cost > 0)
-			ask(w, b, i, rule, cost);
+		if (cost > 0 && (is_quick(w, b, i, rule, cost) || ask(w, b, i, rule, cost)) &&
+		    rule->cost <= TG_ADMIT_CONNECTION)
+			mark_paid(a, b->hash[i]);
 	}
 }
 

@@ -42,6 +42,8 @@ int tg_admit_create(const struct tg_admit_params *params, const struct tg_clock 
 	p->clock = *clock;
 	p->interval = tg_us_to_ticks(clock, params->interval_us);
 	p->slot_mask = params->slots - 1;
+	p->plain = params->by == TG_ADMIT_BY_PREFIX && params->n_rules == 0 &&
+		   params->max_per_s == 0;
 	p->n_lcores = n_lcores;
 	p->hot = tg_mem_zalloc("classes", params->slots * sizeof(*p->hot), 64, -1);
 	r = p->hot != NULL ? 0 : -ENOMEM;

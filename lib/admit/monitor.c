@@ -43,18 +43,6 @@ void tg_admit_compile_thresholds(struct tg_admit_pool *p, uint64_t rate_per_s)
 	p->thresholds = t;
 }
 
-struct tg_admit_slot *tg_admit_slot_now(struct tg_admit_lcore *l, uint32_t slot)
-{
-	struct tg_admit_slot *s = &l->slot[slot];
-
-	if (s->number == l->number)
-		return s;
-	__atomic_store_n(&s->count, 0, __ATOMIC_RELAXED);
-	__atomic_store_n(&s->admitted, 0, __ATOMIC_RELAXED);
-	__atomic_store_n(&s->number, l->number, __ATOMIC_RELEASE);
-	return s;
-}
-
 /* Of all lcores in this interval: what was asked for, or admitted. */
 static uint64_t sum_up(const struct tg_admit_pool *p, uint32_t slot, uint32_t number, bool admitted)
 {
@@ -143,7 +131,7 @@ enum tg_admit_class tg_admit_ask(struct tg_admit_pool *p, unsigned int lcore,
 	uint32_t hot = __atomic_load_n(&p->hot[s.slot], __ATOMIC_RELAXED);
 	enum tg_admit_class class = TG_ADMIT_CALM;
 
-	if (slot->tag != s.tag || slot->total == 0)
+	if (slot->tag != s.tag)
 		take_up(l, slot, &s, client, service);
 	add(&slot->count, cost);
 	tg_admit_count(&slot->total, cost);

@@ -87,20 +87,11 @@ static const struct tg_admit_rule *rule_of(const struct tg_admit_pool *p, const 
 	return NULL;
 }
 
-/* Folded multiplication with secret words, twice: who does not know them cannot aim. */
-static inline uint64_t fold(uint64_t a, uint64_t b)
-{
-	unsigned __int128 x = (unsigned __int128)a * b;
-
-	return (uint64_t)x ^ (uint64_t)(x >> 64);
-}
-
 struct tg_admit_segment tg_admit_segment(const struct tg_admit_pool *p,
 					 const struct tg_addr *client, uint16_t service)
 {
 	struct tg_admit_segment s = {.value = TG_ADMIT_SILVER};
 	struct words a = words_of(client);
-	uint64_t h;
 
 	if (p->params.n_rules > 0) {
 		const struct tg_admit_rule *r = rule_of(p, &a, &s.rule);
@@ -121,9 +112,6 @@ struct tg_admit_segment tg_admit_segment(const struct tg_admit_pool *p,
 		if (p->params.by == TG_ADMIT_BY_MATCH)
 			service = UINT16_MAX;
 	}
-	h = fold(a.w[0] ^ p->key[0], a.w[1] ^ p->key[1]);
-	h = fold(h ^ p->key[2], service ^ p->key[3]);
-	s.slot = (uint32_t)h & p->slot_mask;
-	s.tag = (uint32_t)(h >> 32);
+	tg_admit_place(p, a.w[0], a.w[1], service, &s);
 	return s;
 }

@@ -16,7 +16,7 @@ def main():
     bars = figures["bars"]
     calm = {name: round(got["calm"]["p99_999"], 3) for name, got in bars.items()}
     unused = {name: round(got["unused_share"], 4) for name, got in figures["unused"].items()}
-    admit = next(c for c in bench["cases"] if c["name"].startswith("stage/admit"))
+    admit = next(c for c in bench["cases"] if c["name"].startswith("stage/admit/"))
     ns = round(statistics.median(admit["runs"]), 2)
     faults = []
     if calm["two_level"] > (1 - LOWER) * calm["none"]:

@@ -138,6 +138,92 @@ START_TEST(invariants)
 }
 END_TEST
 
+/* One packet for two pools: one looks whether it may go the quick way, the other never does. */
+static void both_ways(struct world *quick, struct world *slow, uint64_t now)
+{
+	unsigned int lcore = (unsigned int)below(&quick->random, quick->lcores);
+	uint32_t n = (uint32_t)below(&quick->random, SEGMENTS);
+	uint32_t cost = 1 + (uint32_t)below(&quick->random, quick->most_cost);
+	struct tg_admit_segment s = segment(quick->pool, n);
+	struct tg_addr a = client(n);
+	enum tg_admit_class class, other;
+	bool in;
+
+	tg_admit_tick(quick->pool, lcore, now);
+	tg_admit_tick(slow->pool, lcore, now);
+	other = tg_admit_ask(slow->pool, lcore, s, &a, 0, cost);
+	in = tg_admit_take(slow->pool, lcore, s, other, cost, now);
+	if (tg_admit_quick(quick->pool, lcore, &a, 0, cost)) {
+		quick->admitted++;
+		ck_assert(in && other == TG_ADMIT_CALM);
+		return;
+	}
+	class = tg_admit_ask(quick->pool, lcore, s, &a, 0, cost);
+	ck_assert_int_eq(class, other);
+	ck_assert_int_eq(tg_admit_take(quick->pool, lcore, s, class, cost, now), in);
+}
+
+static void same_counts(const struct world *quick, const struct world *slow)
+{
+	for (unsigned int i = 0; i < quick->lcores; i++)
+		ck_assert_mem_eq(tg_admit_lcore_stats(quick->pool, i),
+				 tg_admit_lcore_stats(slow->pool, i),
+				 sizeof(struct tg_admit_stats));
+	for (uint32_t i = 0; i < quick->pool->params.slots; i++) {
+		struct tg_admit_slot_view q, v;
+
+		tg_admit_slot(quick->pool, i, &q);
+		tg_admit_slot(slow->pool, i, &v);
+		ck_assert(q.total == v.total && q.burst == v.burst && q.used == v.used);
+	}
+}
+
+START_TEST(the_quick_way_is_the_same)
+{
+	uint64_t quick_ones = 0;
+
+	for (uint64_t seed = 1; seed <= 100; seed++) {
+		struct world quick = make(seed), slow = make(seed);
+
+		for (unsigned int k = 0; k < 40; k++) {
+			unsigned int packets = (unsigned int)below(&quick.random, 400);
+
+			for (unsigned int i = 0; i < packets; i++)
+				both_ways(&quick, &slow, k * INTERVAL + i * INTERVAL / packets);
+		}
+		same_counts(&quick, &slow);
+		quick_ones += quick.admitted;
+		tg_admit_free(quick.pool);
+		tg_admit_free(slow.pool);
+	}
+	ck_assert_uint_gt(quick_ones, 10000);
+}
+END_TEST
+
+/* A rule, a cap, another kind of segment: these are looked at. */
+START_TEST(what_is_not_plain_never_goes_the_quick_way)
+{
+	struct tg_admit_params a[3];
+	struct tg_addr c = client(1);
+
+	for (unsigned int i = 0; i < 3; i++)
+		a[i] = calm_params(100000);
+	a[0].max_per_s = 50000;
+	a[1].n_rules = 1;
+	a[1].rule[0] = rule("10.0.0.0/8", "", TG_ADMIT_BRONZE);
+	a[2].by = TG_ADMIT_BY_SERVICE;
+	for (unsigned int i = 0; i < 3; i++) {
+		struct tg_admit_pool *p = pool(&a[i], 1);
+
+		for (unsigned int k = 0; k < 20; k++) {
+			ck_assert(!tg_admit_quick(p, 0, &c, 0, 1));
+			ask_take(p, tg_admit_segment(p, &c, 0), INTERVAL / 2);
+		}
+		tg_admit_free(p);
+	}
+}
+END_TEST
+
 /* Without bursts nothing is left unused: what calm segments ask for, up to the budget, they get; asked for
  * more, all of it is given but for what lcores have leased and not spent. */
 START_TEST(no_capacity_is_unused)
@@ -221,6 +307,8 @@ static Suite *suite(void)
 	Suite *s = suite_create("admit_properties");
 
 	UNIT_CASE(s, "schedules", invariants, no_capacity_is_unused);
+	UNIT_CASE(s, "quick", the_quick_way_is_the_same,
+		  what_is_not_plain_never_goes_the_quick_way);
 	UNIT_CASE(s, "threads", threads_share_without_locks);
 	return s;
 }
