@@ -14,11 +14,16 @@ struct timestamp_option {
 	rte_be32_t tsval, tsecr;
 } __attribute__((packed));
 
+/* A SYN's own: largest segment (RFC 9293), NOP, window scale (RFC 7323). They make it larger than what acknowledges,
+ * as every client's is. */
+static const uint8_t syn_options[] = {2, 4, 1460 >> 8, 1460 & 0xff, 1, 3, 3, 7};
+
 static uint32_t transport_header(const struct tg_frame_path *path, const struct tg_sim_packet *p)
 {
 	if (path->protocol == IPPROTO_UDP)
 		return sizeof(struct rte_udp_hdr);
 	return sizeof(struct rte_tcp_hdr) +
+	       ((p->tcp_flags & TG_TCP_SYN) ? (uint32_t)sizeof(syn_options) : 0) +
 	       (p->timestamps ? (uint32_t)sizeof(struct timestamp_option) : 0);
 }
 
@@ -83,8 +88,13 @@ static void write_tcp(uint8_t *at, const struct tg_frame_path *path, const struc
 	};
 
 	memcpy(at, &h, sizeof(h));
+	at += sizeof(h);
+	if (p->tcp_flags & TG_TCP_SYN) {
+		memcpy(at, syn_options, sizeof(syn_options));
+		at += sizeof(syn_options);
+	}
 	if (p->timestamps)
-		memcpy(at + sizeof(h), &o, sizeof(o));
+		memcpy(at, &o, sizeof(o));
 }
 
 static void write_udp(uint8_t *at, const struct tg_frame_path *path, const struct tg_sim_packet *p)

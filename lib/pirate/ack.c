@@ -10,6 +10,7 @@
  * Sequence numbers are compared modulo 2^32 (RFC 9293 section 3.4); a step beyond the largest window
  * (2^30, RFC 7323 section 2.3) is not believed: the flow is taken up afresh from there.
  */
+#include "ack_late.h"
 #include "echo.h"
 
 #define LOSSES_MOST 32
@@ -144,8 +145,12 @@ static inline void advances(const struct tg_pirate_config *c, struct tg_pirate_s
 	} else {
 		return;
 	}
-	if (echo && n->state == TG_ACK_RESP)
+	if (n->state != TG_ACK_RESP)
+		return;
+	if (echo)
 		note_echo(c, n, f, p, pure, at, arrival);
+	else
+		f->late.advance += p->ack - n->ack;
 }
 
 static inline void acknowledge(const struct tg_pirate_config *c, struct tg_pirate_server *s,
@@ -183,8 +188,9 @@ static uint64_t server_time(const struct tg_pirate_config *c, const struct tg_ac
 }
 
 /* The exchange as acknowledgements alone show it. */
-static void ack_sample(const struct tg_pirate_config *c, const struct tg_ack_near *n,
-		       struct tg_sample *out)
+static void ack_sample(const struct tg_pirate_config *c, const struct tg_pirate_server *s,
+		       const struct tg_ack_near *n, struct tg_ack_far *f, struct tg_sample *out,
+		       bool echo)
 {
 	uint64_t waited = tg_ack_waited(n);
 
@@ -193,6 +199,8 @@ static void ack_sample(const struct tg_pirate_config *c, const struct tg_ack_nea
 	out->kind = TG_ESTIMATOR_ACK;
 	out->confidence = n->prompt ? TG_CONFIDENCE_FAIR : TG_CONFIDENCE_LOW;
 	out->bound = false;
+	if (!echo)
+		tg_ack_judge(c, s, n, f, out);
 }
 
 /*
@@ -237,12 +245,12 @@ static void emit(const struct tg_pirate_config *c, struct tg_pirate_server *s,
 	memset(out, 0, sizeof(*out));
 	out->server = TG_SAMPLE_UNKNOWN;
 	if (!echo || !tg_echo_sample(c, s, n, f, out))
-		ack_sample(c, n, out);
+		ack_sample(c, s, n, f, out, echo);
 	if (n->lost)
 		out->server = TG_SAMPLE_UNKNOWN;
 	else if (out->kind == TG_ESTIMATOR_ACK)
 		out->server = server_time(c, f, out->latency);
-	if (s != NULL && out->server != TG_SAMPLE_UNKNOWN)
+	if (s != NULL && out->server != TG_SAMPLE_UNKNOWN && !out->unsure)
 		judge_server(c, s, f, out);
 	out->count = 1;
 	out->batch = n->batch;

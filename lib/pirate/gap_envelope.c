@@ -50,15 +50,22 @@ static inline uint32_t loss(const struct tg_gap_far *g, unsigned int i)
 					 << 12;
 }
 
-/* A bucket's centre, when count sixteenths at a distance join its own. */
+/* A bucket's centre, the log of an arithmetic mean, when count sixteenths at a distance join its own: with w
+ * their share that is w x + (w - w^2) x^2 ln 2 / 2 octaves, to the second order. */
 static inline uint16_t common_centre(const struct tg_gap_far *g, unsigned int i, int32_t apart,
 				     uint32_t count)
 {
-	uint32_t own = g->count[i];
+	uint32_t own = g->count[i], share;
+	int64_t bow = (int64_t)apart * apart * 355 >> 20; /* ln 2 / 2 / 1024 */
 
 	for (; own + count > MEAN_OF; own /= 2)
 		count = (count + 1) / 2;
-	return (uint16_t)(g->centre[i] + (apart * (int32_t)(count * weight[own + count]) >> 16));
+	share = count * weight[own + count];
+	bow = bow * (int64_t)(share * (uint64_t)(65536 - share) >> 16);
+	bow = (apart * (int64_t)share + bow) >> 16;
+	if (apart > 0 ? bow > apart : bow > 0) /* octaves apart the second order says too much */
+		bow = apart > 0 ? apart : 0;
+	return (uint16_t)(g->centre[i] + bow);
 }
 
 /* There are as many buckets as there may be, and log fits none: of all neighbours of a kind, it and the

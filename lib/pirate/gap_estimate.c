@@ -15,9 +15,12 @@
 #define TIGHT         1229 /* 0.6 octave: more is no single thing that takes its time */
 #define NARROW        1024 /* 0.5 octave */
 #define SHARE_A       35   /* percent of its kind that a good A holds, .. */
-#define SHARE_G       60   /* .. a good G, .. */
-#define SHARE_ALONE   90   /* .. and a fair G far above the handshake, or without one */
-#define FLOOR_US      20   /* without a handshake nothing faster is an answer; */
+#define SHARE_G       60   /* .. a G, .. */
+#define SHARE_FAR     75   /* .. a fair G far above the handshake, .. */
+#define SHARE_ALONE   90   /* .. or without one: it may be a burst's spacing */
+#define BURSTS        4  /* one sample in so many that is too soon for an answer: a G may be none */
+#define ALIKE         4  /* samples of a kind that tell how long it takes */
+#define FLOOR_US      20 /* without a handshake nothing faster is an answer; */
 #define FLOOR_PART    4096 /* log2(4): with one, nothing so much faster than that */
 
 /* Both kinds, and what the handshake says. */
@@ -26,6 +29,7 @@ struct evidence {
 	struct tg_gap_kept kept[TG_ENVELOPE_KINDS];
 	bool found[TG_ENVELOPE_KINDS];
 	bool ambiguous;
+	bool whole;     /* what is kept is one wide thing, no mode */
 	uint16_t floor; /* log2: of the handshake's gap; 0: unknown */
 	uint16_t least; /* log2: no answer is faster */
 	uint32_t all;   /* sixteenths: samples of both kinds, without what was set aside */
@@ -39,29 +43,37 @@ static bool looks_delayed(const struct tg_pirate_config *c, uint64_t ticks)
 	return (ticks >= 38 * ms && ticks <= 52 * ms) || (ticks >= 195 * ms && ticks <= 220 * ms);
 }
 
+/* Packets in bursts, none of which is known to acknowledge only: requests, or a large answer's acknowledgements? */
+static bool is_stream(const struct evidence *e, unsigned int kind)
+{
+	return kind == TG_ENVELOPE_G && e->view[kind].aside * BURSTS > e->view[kind].all;
+}
+
 static uint8_t confidence_of(const struct tg_pirate_config *c, const struct evidence *e,
 			     const struct tg_envelope_estimate *o)
 {
 	const struct tg_gap_kept *k = &e->kept[o->kind];
 	bool far = e->floor == 0 || k->centre > e->floor + TG_GAP_FAR;
 
+	if (e->whole)
+		return TG_CONFIDENCE_FAIR;
 	if (e->ambiguous || k->centre < e->least || o->samples < LEAST_SAMPLES ||
-	    !tg_gap_stands_apart(&e->view[o->kind], k))
+	    is_stream(e, o->kind) || !tg_gap_stands_apart(&e->view[o->kind], k))
 		return TG_CONFIDENCE_LOW;
 	if (o->kind == TG_ENVELOPE_A) {
 		if (far && looks_delayed(c, o->median))
 			return TG_CONFIDENCE_LOW;
 		return o->share >= SHARE_A && k->spread <= TIGHT ? TG_CONFIDENCE_GOOD
-								 : TG_CONFIDENCE_FAIR;
+								 : TG_CONFIDENCE_LOW;
 	}
-	if (k->spread > TIGHT)
+	if (k->spread > TIGHT || o->share < SHARE_G)
 		return TG_CONFIDENCE_LOW;
-	/* Answers, or a pause in every exchange? A burst's spacing and its answers, or answers and
-	 * pauses? Without a handshake that is as slow only one narrow mode speaks for itself. */
+	/* Answers, or a pause in every exchange? Only one narrow mode speaks for itself. */
 	if (far)
-		return o->share >= SHARE_ALONE && k->spread <= NARROW ? TG_CONFIDENCE_FAIR
-								      : TG_CONFIDENCE_LOW;
-	return o->share >= SHARE_G && !o->batch ? TG_CONFIDENCE_GOOD : TG_CONFIDENCE_FAIR;
+		return o->share >= (e->floor != 0 ? SHARE_FAR : SHARE_ALONE) && k->spread <= NARROW
+			       ? TG_CONFIDENCE_FAIR
+			       : TG_CONFIDENCE_LOW;
+	return TG_CONFIDENCE_GOOD;
 }
 
 /* The lower of the two; of a burst's spacing and an answer, the answer. */
@@ -101,40 +113,90 @@ static void set_floor(const struct tg_pirate_config *c, struct evidence *e, uint
 		e->least = (uint16_t)(best > FLOOR_PART ? best - FLOOR_PART : 0);
 }
 
+/* Both kinds' samples, and their modes. false: there is none. */
+static bool look(const struct tg_pirate_config *c, const struct tg_envelope_near *n,
+		 const struct tg_envelope_far *f, uint64_t floor, struct evidence *e)
+{
+	memset(e, 0, sizeof(*e));
+	set_floor(c, e, f->floor, floor);
+	for (unsigned int kind = 0; kind < TG_ENVELOPE_KINDS; kind++) {
+		tg_gap_look(n, f, kind, &e->view[kind]);
+		tg_gap_cut_below(&e->view[kind], e->least);
+		e->all += e->view[kind].all;
+	}
+	for (unsigned int kind = 0; kind < TG_ENVELOPE_KINDS; kind++)
+		e->found[kind] = tg_gap_find_kept(&e->view[kind], e->all, e->floor, &e->kept[kind]);
+	return e->found[TG_ENVELOPE_A] || e->found[TG_ENVELOPE_G];
+}
+
+/* What the kept ones of a kind say. */
+static void tell(const struct tg_pirate_config *c, const struct evidence *e, unsigned int kind,
+		 struct tg_envelope_estimate *out)
+{
+	const struct tg_gap_view *v = &e->view[kind];
+	const struct tg_gap_kept *k = &e->kept[kind];
+
+	out->kind = (uint8_t)kind;
+	out->samples = (uint16_t)(k->count / ONE);
+	out->share = (uint8_t)(k->count * 100 / v->all);
+	out->spread = k->spread;
+	out->floor = e->floor == 0 ? 0 : tg_log2_ticks(e->floor, c->gap_shift);
+	out->median = tg_log2_ticks(tg_gap_median(v, k), c->gap_shift);
+	out->mean = tg_gap_mean(v, k, c->gap_shift);
+	out->before = tg_gap_before(v, k, c->gap_shift);
+	out->batch = v->aside > v->all;
+	out->confidence = confidence_of(c, e, out);
+}
+
+/* The mean of all samples of a kind, ticks. */
+static uint64_t mean_of(const struct tg_pirate_config *c, const struct tg_gap_view *v)
+{
+	struct tg_gap_kept all = {.first = v->from, .last = v->used - 1, .count = v->all};
+
+	return v->all < ALIKE * ONE ? 0 : tg_gap_mean(v, &all, c->gap_shift);
+}
+
+/* Do answers and gaps take about as long? Else clients pause, and acknowledge before they do. */
+static bool kinds_agree(const struct tg_pirate_config *c, const struct evidence *e)
+{
+	uint64_t a = mean_of(c, &e->view[TG_ENVELOPE_A]), g = mean_of(c, &e->view[TG_ENVELOPE_G]);
+
+	return a == 0 || g == 0 || (a < 2 * g && g < 2 * a);
+}
+
+/* A mode is not to be believed: is all of it one thing? The kind that more of it is stands for both. */
+static void tell_whole(const struct tg_pirate_config *c, const struct tg_envelope_near *n,
+		       const struct tg_envelope_far *f, struct evidence *e,
+		       struct tg_envelope_estimate *out)
+{
+	unsigned int kind = e->view[TG_ENVELOPE_A].all > e->view[TG_ENVELOPE_G].all ? TG_ENVELOPE_A
+										    : TG_ENVELOPE_G;
+	struct tg_gap_view *v = &e->view[kind];
+
+	if (e->kept[out->kind].spread <= NARROW || is_stream(e, out->kind) || !kinds_agree(c, e))
+		return;
+	tg_gap_look(n, f, TG_ENVELOPE_KINDS, v);
+	tg_gap_cut_below(v, e->least);
+	if (!tg_gap_find_whole(v, e->floor, c->gap_shift, &e->kept[kind]))
+		return;
+	e->whole = true;
+	tell(c, e, kind, out);
+}
+
 bool tg_envelope_estimate(const struct tg_pirate_config *c, const struct tg_envelope_near *n,
 			  const struct tg_envelope_far *f, uint64_t floor,
 			  struct tg_envelope_estimate *out)
 {
 	struct evidence e;
-	const struct tg_gap_view *v;
-	const struct tg_gap_kept *k;
 
 	memset(out, 0, sizeof(*out));
-	e.all = 0;
-	e.ambiguous = false;
-	set_floor(c, &e, f->floor, floor);
-	for (unsigned int kind = 0; kind < TG_ENVELOPE_KINDS; kind++) {
-		tg_gap_look(n, f, kind, &e.view[kind]);
-		out->all = (uint16_t)(out->all + e.view[kind].all / ONE);
-		tg_gap_cut_below(&e.view[kind], e.least);
-		e.all += e.view[kind].all;
-	}
-	for (unsigned int kind = 0; kind < TG_ENVELOPE_KINDS; kind++)
-		e.found[kind] = tg_gap_find_kept(&e.view[kind], e.all, e.floor, &e.kept[kind]);
-	if (!e.found[TG_ENVELOPE_A] && !e.found[TG_ENVELOPE_G])
+	if (!look(c, n, f, floor, &e))
 		return false;
-	out->kind = (uint8_t)choose(c, &e);
-	v = &e.view[out->kind];
-	k = &e.kept[out->kind];
-	out->samples = (uint16_t)(k->count / ONE);
-	out->share = (uint8_t)(k->count * 100 / v->all);
-	out->spread = k->spread;
-	out->floor = e.floor == 0 ? 0 : tg_log2_ticks(e.floor, c->gap_shift);
-	out->median = tg_log2_ticks(tg_gap_median(v, k), c->gap_shift);
-	out->mean = tg_gap_mean(v, k, c->gap_shift);
-	out->before = tg_gap_before(v, k, c->gap_shift);
-	out->batch = v->aside > v->all;
-	out->confidence = confidence_of(c, &e, out);
+	for (unsigned int kind = 0; kind < TG_ENVELOPE_KINDS; kind++)
+		out->all = (uint16_t)(out->all + (e.view[kind].all + e.view[kind].aside) / ONE);
+	tell(c, &e, choose(c, &e), out);
+	if (out->confidence == TG_CONFIDENCE_LOW)
+		tell_whole(c, n, f, &e, out);
 	return true;
 }
 

@@ -12,11 +12,18 @@
 #define MODE_LEAST   3    /* samples of a mode that carries weight */
 #define MODE_JOIN    1389 /* log2(1.6): neighbouring buckets this near are one mode */
 #define MODE_SHARE   10 /* one sample in so many, of its kind's and of both kinds', carries weight */
-#define BUCKET_REACH 539  /* log2(1.2): a bucket holds samples this near its centre */
-#define KEPT         4096 /* log2(4): so far above the mode's centre a sample still counts */
-#define APART        3247 /* log2(3): a rest this near to what was kept is more of the same .. */
-#define SLICE        10   /* .. where it is one sample in so many */
-#define FLOOR_SOFT   1024 /* log2(1.4): by so much a handshake may be slower than the path */
+#define BUCKET_REACH 539   /* log2(1.2): a bucket holds samples this near its centre */
+#define KEPT         4096  /* log2(4): so far above the mode's centre a sample still counts */
+#define APART        3247  /* log2(3): a rest this near to what was kept is more of the same .. */
+#define SLICE        10    /* .. where it is one sample in so many */
+#define WHOLE_LEAST  128   /* samples of one wide thing; .. */
+#define WHOLE_CUT    6144  /* log2(8): more than so many times its mean is a pause */
+#define WHOLE_PAUSES 96    /* one in so many may be a pause */
+#define WHOLE_SOON   413   /* log2(1.15): by so much a handshake may be slower than an answer */
+#define WHOLE_VARIES 150   /* percent: of the squared mean, its variance at most */
+#define WHOLE_FAR    12288 /* log2(64): so far above the handshake every exchange may hold a pause */
+#define FEW          32    /* one in so many of a kind's samples */
+#define FLOOR_SOFT   1024  /* log2(1.4): by so much a handshake may be slower than the path */
 
 static uint32_t sum_counts(const uint16_t *count, unsigned int n)
 {
@@ -27,6 +34,20 @@ static uint32_t sum_counts(const uint16_t *count, unsigned int n)
 	return sum;
 }
 
+/* Keeps the order: of two kinds one comes after the other. */
+static void add_bucket(struct tg_gap_view *v, uint16_t centre, uint16_t count)
+{
+	unsigned int at = v->used++;
+
+	for (; at > 0 && v->centre[at - 1] > centre; at--) {
+		v->centre[at] = v->centre[at - 1];
+		v->count[at] = v->count[at - 1];
+	}
+	v->centre[at] = centre;
+	v->count[at] = count;
+	v->all += count;
+}
+
 void tg_gap_look(const struct tg_envelope_near *n, const struct tg_envelope_far *f,
 		 unsigned int kind, struct tg_gap_view *v)
 {
@@ -35,11 +56,10 @@ void tg_gap_look(const struct tg_envelope_near *n, const struct tg_envelope_far 
 	v->from = v->used = 0;
 	v->all = v->aside = 0;
 	for (unsigned int i = 0; i < n->used; i++) {
-		if ((f->gaps.centre[i] & TG_ENVELOPE_KIND_G) != bit)
+		if (kind != TG_ENVELOPE_KINDS && (f->gaps.centre[i] & TG_ENVELOPE_KIND_G) != bit)
 			continue;
-		v->centre[v->used] = (uint16_t)((f->gaps.centre[i] & ~TG_ENVELOPE_KIND_G) << 1);
-		v->count[v->used++] = f->gaps.count[i];
-		v->all += f->gaps.count[i];
+		add_bucket(v, (uint16_t)((f->gaps.centre[i] & ~TG_ENVELOPE_KIND_G) << 1),
+			   f->gaps.count[i]);
 	}
 }
 
@@ -136,6 +156,60 @@ bool tg_gap_find_kept(const struct tg_gap_view *v, uint32_t all, uint16_t floor,
 	return true;
 }
 
+/* Percent of the squared mean (ticks): the variance of the kept. */
+static uint64_t variance_of(const struct tg_gap_view *v, const struct tg_gap_kept *k, uint64_t mean,
+			    unsigned int shift)
+{
+	uint64_t sum = 0;
+
+	for (unsigned int i = k->first; i <= k->last; i++) {
+		uint64_t part = tg_log2_ticks(v->centre[i], shift) * 64 /
+				mean; /* at most 8 * 64: kept */
+
+		sum += part * part * v->count[i];
+	}
+	sum = sum * 100 / k->count / (64 * 64);
+	return sum > 100 ? sum - 100 : 0;
+}
+
+static uint32_t count_below(const struct tg_gap_view *v, uint16_t least)
+{
+	uint32_t n = 0;
+
+	for (unsigned int i = 0; i < v->used && v->centre[i] < least; i++)
+		n += v->count[i];
+	return n;
+}
+
+bool tg_gap_find_whole(const struct tg_gap_view *v, uint16_t floor, unsigned int shift,
+		       struct tg_gap_kept *k)
+{
+	uint32_t mine = v->all + v->aside;
+	uint64_t mean;
+	uint32_t count;
+
+	if (v->all < WHOLE_LEAST * ONE || floor <= WHOLE_SOON ||
+	    count_below(v, floor - WHOLE_SOON) > mine / FEW)
+		return false;
+	k->first = v->from;
+	k->last = v->used - 1;
+	k->count = v->all;
+	k->centre = tg_gap_median(v, k);
+	do { /* from below: what is above no longer draws the mean up to itself */
+		count = k->count;
+		k->last = k->first;
+		while (k->last + 1 < v->used && v->centre[k->last + 1] <= k->centre + WHOLE_CUT)
+			k->last++;
+		k->count = sum_counts(v->count + k->first, k->last - k->first + 1);
+		mean = tg_gap_mean(v, k, shift);
+		k->centre = tg_log2_of(mean, shift);
+	} while (k->count != count);
+	k->mode = k->count;
+	k->spread = spread_of(v, k);
+	return k->count >= v->all - v->all / WHOLE_PAUSES && k->centre <= floor + WHOLE_FAR &&
+	       variance_of(v, k, mean, shift) <= WHOLE_VARIES;
+}
+
 /* Half of the way to bucket j, but no further than a sample may be that joined bucket i. */
 static uint32_t reach(const struct tg_gap_view *v, unsigned int i, unsigned int j)
 {
@@ -158,12 +232,15 @@ uint16_t tg_gap_median(const struct tg_gap_view *v, const struct tg_gap_kept *k)
 
 bool tg_gap_stands_apart(const struct tg_gap_view *v, const struct tg_gap_kept *k)
 {
+	unsigned int last = k->last;
 	uint32_t near = 0;
 
+	while (last > k->first && v->count[last] * FEW < v->all) /* a few stragglers are no edge */
+		last--;
 	for (unsigned int i = 0; i < v->used; i++) {
 		if (i < k->first && v->centre[i] + APART >= v->centre[k->first])
 			near += v->count[i];
-		if (i > k->last && v->centre[i] <= v->centre[k->last] + APART)
+		if (i > k->last && v->centre[i] <= v->centre[last] + APART)
 			near += v->count[i];
 	}
 	return near * SLICE < v->all;

@@ -30,7 +30,7 @@ struct tg_gap_kept {
 	uint16_t spread; /* log2: standard deviation of the kept */
 };
 
-/* The flow's samples of a kind (enum tg_envelope_kind). */
+/* The flow's samples of a kind (enum tg_envelope_kind), or of both (TG_ENVELOPE_KINDS). */
 void tg_gap_look(const struct tg_envelope_near *n, const struct tg_envelope_far *f,
 		 unsigned int kind, struct tg_gap_view *v);
 
@@ -51,6 +51,15 @@ bool tg_gap_find_kept(const struct tg_gap_view *v, uint32_t all, uint16_t floor,
  * something wider, of which its mean says nothing.
  */
 bool tg_gap_stands_apart(const struct tg_gap_view *v, const struct tg_gap_kept *k);
+
+/*
+ * All samples as one thing that varies widely (exponential service, say), but for pauses: what is above eight
+ * times the mean of the kept is left out. floor: log2 of the handshake's gap. false: they are too few, too
+ * varied or too many left out for that, some are sooner than the handshake took (then several ask at
+ * once), or it all is so much slower than the handshake that pauses are likelier.
+ */
+bool tg_gap_find_whole(const struct tg_gap_view *v, uint16_t floor, unsigned int shift,
+		       struct tg_gap_kept *k);
 
 /* log2: within the bucket that holds it, as if its samples lay evenly in the logarithm. */
 uint16_t tg_gap_median(const struct tg_gap_view *v, const struct tg_gap_kept *k);

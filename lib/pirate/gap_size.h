@@ -12,8 +12,8 @@
 #define PACKETS_MOST 240 /* counted by size; then halved */
 #define SIZE_LEAST   3   /* packets, and one in so many, .. */
 #define SIZE_SHARE   24  /* .. before a size is an acknowledgement's */
-#define REQUESTS     8   /* larger packets, and one in so many, .. */
-#define REQUEST_PART 32  /* .. or one in five, before they are requests */
+#define REQUESTS     4   /* larger packets, and one in so many, .. */
+#define REQUEST_PART 128 /* .. or one in five, before they are requests */
 
 static inline void halve_sizes(struct tg_envelope_far *f)
 {

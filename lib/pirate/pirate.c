@@ -10,6 +10,8 @@
 
 #define PROMPT_US   35000  /* no stack delays an acknowledgement by so little */
 #define DELAYED_US  500000 /* nor by more: RFC 9293 section 3.8.6.3 */
+#define TIMER_US    40000  /* Linux delays them by this, .. */
+#define TIMER2_US   200000 /* .. Windows and BSD by this */
 #define RTO_US      200000 /* Linux's least, BSD's 230 ms; RFC 6298 section 2 asks for a second */
 #define RTO_OVER_US 60000  /* a client's delayed acknowledgement counts for the path, with room */
 #define WINDOW_S    4      /* a clock that drifts by 20 ppm goes wrong by 80 us in it */
@@ -47,6 +49,8 @@ struct tg_pirate_config tg_pirate_compile(const struct tg_pirate_params *params,
 	/* one octave to spare: an unused bucket is further from every gap than any used one may be */
 	c.gap_shift = (uint8_t)(bits < TG_LOG2_OCTAVES ? 0 : bits + 1 - TG_LOG2_OCTAVES);
 	c.prompt = (int32_t)(tg_us_to_ticks(clock, PROMPT_US) >> c.gap_shift);
+	c.timer[0] = (int32_t)(tg_us_to_ticks(clock, TIMER_US) >> c.gap_shift);
+	c.timer[1] = (int32_t)(tg_us_to_ticks(clock, TIMER2_US) >> c.gap_shift);
 	c.rto = (int32_t)(tg_us_to_ticks(clock, RTO_US) >> c.gap_shift);
 	c.rto_over = (int32_t)(tg_us_to_ticks(clock, RTO_OVER_US) >> c.gap_shift);
 	compile_periods(&c);

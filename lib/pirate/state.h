@@ -36,6 +36,14 @@ struct tg_ack_near {
 };
 _Static_assert(sizeof(struct tg_ack_near) <= TG_PIRATE_NEAR, "near area");
 
+/* What an ack flow's client lets pass before it speaks. */
+struct tg_ack_late {
+	uint32_t advance; /* bytes of the answer that were acknowledged */
+	uint16_t usual;   /* log2: wait for answers that the next request acknowledged */
+	uint8_t seen;     /* .. such answers, up to 255 */
+	bool speaks;      /* the client was seen to acknowledge by itself */
+};
+
 /*
  * Durations are in units of 2^gap_shift ticks (32..64 ns), so that a minute fits in 32 bits.
  *
@@ -43,36 +51,44 @@ _Static_assert(sizeof(struct tg_ack_near) <= TG_PIRATE_NEAR, "near area");
  * from here. d, q_lo and q_hi are distances from it.
  */
 struct tg_ack_far {
-	uint64_t anchor;      /* ticks; the SYN's departure until its ACK came */
-	uint32_t v_anchor;    /* the timestamp at it */
-	uint32_t isn;         /* of the SYN, when isn_known */
-	uint32_t path;        /* handshake gap, or less when exchanges show that; if path_known */
-	uint32_t span;        /* v_anchor was written between anchor - span and anchor */
-	uint32_t own;         /* the request's stay in here */
-	uint32_t v_end;       /* timestamp echoed at the last advance, and .. */
-	uint32_t end;         /* .. when that came, from t_req */
-	int32_t from;         /* from t_req to the line's v_end */
-	int32_t d;            /* least (arrival - line): clock offset and the fastest trip to us */
-	int32_t q_lo;         /* clock offset less the trip to the server: at least */
-	int32_t q_hi;         /* .. and at most, when q_known */
-	uint16_t place;       /* where in its interval an answer ends, 2^-15 */
-	uint8_t placed;       /* exchanges in it, up to 255 */
-	uint8_t d_near;       /* echoes within a period of d, up to 127 */
-	uint8_t q_near;       /* requests within a period of q_lo, up to 127 */
-	uint8_t echoes;       /* exchanges that timestamps told, up to 255 */
-	uint8_t possible : 4; /* periods that no exchange has ruled out */
-	uint8_t period : 3;   /* 1..4, as in tg_pirate_server; 0: not known */
+	uint64_t anchor; /* ticks; the SYN's departure until its ACK came */
+	uint32_t isn;    /* of the SYN, when isn_known */
+	uint32_t path;   /* handshake gap, or less when exchanges show that; if path_known */
+	uint32_t own;    /* the request's stay in here */
 	uint8_t isn_known : 1;
 	uint8_t path_known : 1;
-	uint8_t anchored : 1; /* the line's fields are valid */
-	uint8_t fresh : 1;    /* the anchor is an exchange or handshake, not moved on yet */
-	uint8_t again : 1;    /* anchored a second time: the first ruled out every period */
-	uint8_t hopeless : 1; /* no period fits: ack for good */
-	uint8_t q_known : 1;
-	uint8_t voted : 1;
-	bool stamped; /* v_end, from and end are this answer's */
-	bool pure;    /* end is at a packet that only acknowledges */
-	bool spans;   /* the advance at end may span more than one segment */
+	union {
+		struct tg_ack_late late;      /* of ack flows */
+		struct {                      /* of echo flows */
+			uint8_t possible : 4; /* periods that no exchange has ruled out */
+			uint8_t period : 3;   /* 1..4, as in tg_pirate_server; 0: not known */
+			uint8_t anchored : 1; /* the line's fields are valid */
+			uint8_t fresh : 1;    /* the anchor is an exchange or handshake, not moved
+					        * on yet */
+			uint8_t again : 1;    /* anchored a second time: the first ruled out every
+					        * period */
+			uint8_t hopeless : 1; /* no period fits: ack for good */
+			uint8_t q_known : 1;
+			uint8_t voted : 1;
+			uint8_t stamped : 1; /* v_end, from and end are this answer's */
+			uint8_t pure : 1;    /* end is at a packet that only acknowledges */
+			uint8_t spans : 1;   /* the advance at end may span more than one segment */
+			uint16_t place;      /* where in its interval an answer ends, 2^-15 */
+			uint32_t v_anchor;   /* the timestamp at anchor */
+			uint32_t span;  /* v_anchor was written between anchor - span and anchor */
+			uint32_t v_end; /* timestamp echoed at the last advance, and .. */
+			uint32_t end;   /* .. when that came, from t_req */
+			int32_t from;   /* from t_req to the line's v_end */
+			int32_t d;      /* least (arrival - line): clock offset and the fastest trip
+					    * to us */
+			int32_t q_lo;   /* clock offset less the trip to the server: at least */
+			int32_t q_hi;   /* .. and at most, when q_known */
+			uint8_t d_near; /* echoes within a period of d, up to 127 */
+			uint8_t q_near; /* requests within a period of q_lo, up to 127 */
+			uint8_t echoes; /* exchanges that timestamps told, up to 255 */
+			uint8_t placed; /* exchanges in it, up to 255 */
+		};
+	};
 };
 _Static_assert(sizeof(struct tg_ack_far) <= TG_PIRATE_FAR, "far area");
 

@@ -75,6 +75,7 @@ struct tg_pirate_config {
 	int32_t rto_over; /* nor later by more than this, and what its path and it take */
 	int32_t prompt;   /* 2^gap_shift ticks: a pure ACK this soon after data was not delayed */
 	uint64_t delayed; /* ticks: and none is delayed by more */
+	int32_t timer[2]; /* 2^gap_shift ticks: by so much they are, Linux; Windows and BSD */
 	uint64_t window;  /* ticks: after which echo allows for drift */
 	struct {
 		uint64_t ticks; /* 2^-16 of a tick: a unit of timestamps */

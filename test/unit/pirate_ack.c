@@ -486,6 +486,119 @@ START_TEST(time_jumps)
 }
 END_TEST
 
+/* ------------------------------------------------------------------ ack: a client that speaks late */
+
+/* A conversation: requests of 10 bytes, answers of `bytes`. */
+struct talk {
+	struct rig r;
+	uint64_t t;
+	uint32_t seq, ack;
+};
+
+static void begin_talk(struct talk *k)
+{
+	*k = (struct talk){.t = 200 * US, .seq = 1001, .ack = 5001};
+	connect_tcp(&k->r);
+	tcp(&k->r, k->t, PSH, k->seq, 10, k->ack);
+}
+
+/* The answer comes `wait` ms after the request; the client acknowledges it `late` ms after that (< 0: not by itself) and
+ * asks again `pause` ms after the answer. The exchange's sample. */
+static const struct tg_sample *turn(struct talk *k, double wait, double late, double pause,
+				    uint32_t bytes)
+{
+	uint64_t answered = k->t + (uint64_t)(wait * MS);
+
+	k->seq += 10;
+	k->ack += bytes;
+	if (late >= 0)
+		tcp(&k->r, answered + (uint64_t)(late * MS), ACK, k->seq, 0, k->ack);
+	k->t = answered + (uint64_t)(pause * MS);
+	ck_assert(tcp(&k->r, k->t, PSH, k->seq, 10, k->ack));
+	return &k->r.last;
+}
+
+static void usual_turns(struct talk *k, int n)
+{
+	for (int i = 0; i < n; i++)
+		turn(k, 4 + i % 3, -1, 0, 200);
+}
+
+static double ms(uint64_t ticks)
+{
+	return (double)ticks / MS;
+}
+
+START_TEST(timer_is_not_the_answers_time)
+{
+	for (int windows = 0; windows < 2; windows++) {
+		double timer = windows ? 200 : 40;
+		const struct tg_sample *s;
+		struct talk k;
+
+		begin_talk(&k);
+		ck_assert_double_eq_tol(ms(turn(&k, 5, timer, 300, 200)->latency), 5 + timer, 1e-3);
+		usual_turns(&k, 8);
+		s = turn(&k, 7, timer, 300, 200);
+		ck_assert_double_eq_tol(ms(s->latency), 7, 1e-3);
+		ck_assert_double_eq_tol(ms(s->hi), 7 + timer, 1e-3);
+		ck_assert_uint_eq(s->confidence, TG_CONFIDENCE_FAIR);
+		/* at once */
+		ck_assert_double_eq_tol(ms(turn(&k, 7, 0, 300, 200)->latency), 7, 1e-3);
+		/* of two segments the second is acknowledged at once: the server took that long */
+		ck_assert_double_eq_tol(ms(turn(&k, 7 + timer, 0, 300, 2000)->latency), 7 + timer,
+					1e-3);
+		/* what would be unusual without the timer, too */
+		ck_assert_double_eq_tol(ms(turn(&k, 90 + timer, 0, 300, 200)->latency), 90 + timer,
+					1e-3);
+	}
+}
+END_TEST
+
+START_TEST(slow_servers_answer_has_no_timer)
+{
+	struct talk k;
+
+	begin_talk(&k);
+	for (int i = 0; i < 20; i++)
+		ck_assert_double_eq_tol(ms(turn(&k, 45, i % 2 ? 0 : -1, 0, 200)->latency), 45,
+					1e-3);
+}
+END_TEST
+
+START_TEST(pause_is_no_answer)
+{
+	struct talk k;
+
+	begin_talk(&k);
+	usual_turns(&k, 8);
+	ck_assert(!k.r.last.unsure);
+	ck_assert(turn(&k, 5, -1, 180, 200)->unsure);
+	ck_assert(!turn(&k, 5, -1, 0, 200)->unsure);
+	/* no timer allows that much; but this client was never seen to acknowledge by itself */
+	ck_assert(turn(&k, 5, -1, 9000, 200)->unsure);
+	turn(&k, 5, 0, 10, 200);
+	ck_assert(turn(&k, 5, -1, 180, 200)->unsure);
+	/* it was: the server took nine seconds */
+	ck_assert(!turn(&k, 9000, -1, 0, 200)->unsure);
+	ck_assert_double_eq_tol(ms(k.r.last.latency), 9000, 1e-3);
+}
+END_TEST
+
+START_TEST(slower_server_becomes_usual)
+{
+	struct talk k;
+	int unsure = 0;
+
+	begin_talk(&k);
+	usual_turns(&k, 40);
+	for (int i = 0; i < 40; i++)
+		unsure += turn(&k, 150, -1, 0, 200)->unsure;
+	ck_assert_int_le(unsure, 8);
+	ck_assert(!k.r.last.unsure);
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *s = suite_create("pirate_ack");
@@ -503,6 +616,8 @@ static Suite *suite(void)
 	UNIT_CASE(s, "ack-time", server_time_is_what_the_path_leaves,
 		  path_is_unknown_when_it_cannot_be_told, syn_with_data_is_a_request,
 		  ports_used_again, time_jumps);
+	UNIT_CASE(s, "ack-late", timer_is_not_the_answers_time, slow_servers_answer_has_no_timer,
+		  pause_is_no_answer, slower_server_becomes_usual);
 	return s;
 }
 

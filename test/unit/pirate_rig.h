@@ -60,7 +60,7 @@ static inline struct tg_sample used_memory(void)
 static inline bool count(struct rig *r, bool sampled, const struct tg_sample *s)
 {
 	if (sampled) {
-		ck_assert(s->kind == TG_ESTIMATOR_GAP || !s->unsure);
+		ck_assert(s->kind != TG_ESTIMATOR_ECHO || !s->unsure);
 		r->last = *s;
 		r->samples++;
 		r->exchanges += r->last.count;
