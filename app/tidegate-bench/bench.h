@@ -26,7 +26,7 @@
 
 struct bench_flows {
 	uint64_t n;     /* 0 ends the list; a case without any has no number in its name. Servers of
-			   a choice */
+			   a choice, percent of a table */
 	bool on_demand; /* large or many: only when --only names it */
 };
 
@@ -54,7 +54,10 @@ struct bench_family {
 extern const struct bench_family bench_pipeline[BENCH_PIPELINES];
 extern const struct bench_family bench_stage[BENCH_STAGES];
 extern const struct bench_family bench_choose[BENCH_CHOICES];
-extern const struct bench_family bench_hash_own, bench_hash_rte;
+extern const struct bench_family bench_hash_own, bench_hash_rte, bench_hash_load;
+
+/* Before any setup: the gateway's clock moves by its packets alone, so that instructions can be counted. */
+extern bool bench_steady;
 
 /* One finished case. */
 struct bench_result {

@@ -5,6 +5,7 @@
  * found, and every entry's last_seen and state are set; both prefetch both lines of the entry.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include <rte_hash.h>
@@ -23,6 +24,8 @@
 			10000000, true                           \
 		}                                                \
 	}
+
+#define LOAD_SLOTS (1u << 20)
 
 struct hash_state {
 	struct stream stream;
@@ -77,9 +80,9 @@ static struct hash_state *hash_new(uint64_t flows)
 	return s;
 }
 
-static int own_fill(struct hash_state *s, uint64_t flows)
+static int own_fill(struct hash_state *s, uint64_t flows, uint32_t slots)
 {
-	struct tg_flow_params params = {.slots = slots_for(flows),
+	struct tg_flow_params params = {.slots = slots,
 					.tcp_idle_s = 300,
 					.udp_idle_s = 30,
 					.closed_s = 5};
@@ -95,8 +98,7 @@ static int own_fill(struct hash_state *s, uint64_t flows)
 		return rc;
 	for (uint64_t flow = 0; flow < flows; flow++) {
 		stream_fill_key(&key, flow);
-		if (tg_flow_insert(s->own, &key, tg_flow_hash(s->own, &key), 0) == NULL)
-			return -ENOSPC;
+		tg_flow_insert(s->own, &key, tg_flow_hash(s->own, &key), 0);
 	}
 	return 0;
 }
@@ -104,11 +106,30 @@ static int own_fill(struct hash_state *s, uint64_t flows)
 static int own_setup(const struct bench_family *f, uint64_t flows, void **state)
 {
 	struct hash_state *s = hash_new(flows);
-	int rc = s != NULL ? own_fill(s, flows) : -ENOMEM;
+	int rc = s != NULL ? own_fill(s, flows, slots_for(flows)) : -ENOMEM;
+
+	(void)f;
+	if (rc == 0 && tg_flow_table_stats(s->own)->full > 0)
+		rc = -ENOSPC;
+	if (rc < 0 && s != NULL)
+		hash_free(s);
+	*state = s;
+	return rc;
+}
+
+/* A table of LOAD_SLOTS, of which so many percent are asked for. */
+static int load_setup(const struct bench_family *f, uint64_t percent, void **state)
+{
+	uint64_t flows = LOAD_SLOTS / 100 * percent;
+	struct hash_state *s = hash_new(flows);
+	int rc = s != NULL ? own_fill(s, flows, LOAD_SLOTS) : -ENOMEM;
 
 	(void)f;
 	if (rc < 0 && s != NULL)
 		hash_free(s);
+	else if (rc == 0)
+		fprintf(stderr, "hash/load/%" PRIu64 ": %.1f %% of the flows found no place\n",
+			percent, 100.0 * (double)tg_flow_table_stats(s->own)->full / (double)flows);
 	*state = s;
 	return rc;
 }
@@ -134,6 +155,20 @@ static uint64_t own_run(void *state, unsigned int bursts)
 			found += s->burst.flow[i] != NULL;
 	}
 	return found;
+}
+
+/* Found or not: in a table that is asked for all its slots some are not. */
+static uint64_t load_run(void *state, unsigned int bursts)
+{
+	own_run(state, bursts);
+	return (uint64_t)bursts * BENCH_BURST;
+}
+
+static uint64_t load_memory(const struct bench_family *f, uint64_t percent)
+{
+	(void)f;
+	(void)percent;
+	return (uint64_t)LOAD_SLOTS * (sizeof(struct tg_flow) + 2);
 }
 
 static int rte_fill(struct hash_state *s, uint64_t flows)
@@ -216,6 +251,16 @@ const struct bench_family bench_hash_own = {
 	.memory = memory_own,
 	.setup = own_setup,
 	.run = own_run,
+	.free = hash_free,
+};
+
+const struct bench_family bench_hash_load = {
+	.name = "hash/load",
+	.what = "hash/own with 2^20 slots, of which so many percent are asked for",
+	.flows = {{50, true}, {80, true}, {100, true}},
+	.memory = load_memory,
+	.setup = load_setup,
+	.run = load_run,
 	.free = hash_free,
 };
 

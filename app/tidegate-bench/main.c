@@ -10,7 +10,7 @@
 
 #include "bench.h"
 
-#define FAMILIES  (BENCH_PIPELINES + BENCH_STAGES + BENCH_CHOICES + 2)
+#define FAMILIES  (BENCH_PIPELINES + BENCH_STAGES + BENCH_CHOICES + 3)
 #define CASES_MAX (FAMILIES * BENCH_FLOWS_MAX)
 
 /* In the order in which they run. */
@@ -24,7 +24,8 @@ static const struct bench_family *family(unsigned int i)
 	i -= BENCH_STAGES;
 	if (i < BENCH_CHOICES)
 		return &bench_choose[i];
-	return i == BENCH_CHOICES ? &bench_hash_own : &bench_hash_rte;
+	i -= BENCH_CHOICES;
+	return i == 0 ? &bench_hash_own : i == 1 ? &bench_hash_rte : &bench_hash_load;
 }
 
 struct options {
@@ -50,6 +51,7 @@ static void usage(FILE *out)
 	      "  --runs N       runs of each case; their median is the figure (1..101, default 5)\n"
 	      "  --seconds S    time measured for each case, all runs together (default 5)\n"
 	      "  --only GLOB    only cases whose name matches: 'hash/*', 'io', '*/10M'\n"
+	      "  --steady       for counting instructions: the gateway's clock moves by 100 ns a packet\n"
 	      "  --help         this text\n\n"
 	      "net: less the same loop without what is measured (for a pipeline: without a gateway).\n"
 	      "Without EAL options: no devices, memory in huge pages if enough are free.\n"
@@ -124,13 +126,10 @@ static int number(const char *text, double min, double max, const char *option, 
 static int parse(int argc, char **argv, struct options *o)
 {
 	static const struct option known[] = {
-		{"json", no_argument, NULL, 'j'},
-		{"runs", required_argument, NULL, 'r'},
-		{"seconds", required_argument, NULL, 's'},
-		{"only", required_argument, NULL, 'o'},
-		{"check", no_argument, NULL, 'c'},
-		{"help", no_argument, NULL, 'h'},
-		{NULL, 0, NULL, 0},
+		{"json", no_argument, NULL, 'j'},          {"runs", required_argument, NULL, 'r'},
+		{"seconds", required_argument, NULL, 's'}, {"only", required_argument, NULL, 'o'},
+		{"check", no_argument, NULL, 'c'},         {"steady", no_argument, NULL, 't'},
+		{"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0},
 	};
 	double v;
 	int c;
@@ -143,6 +142,9 @@ static int parse(int argc, char **argv, struct options *o)
 			break;
 		case 'c':
 			o->check = true;
+			break;
+		case 't':
+			bench_steady = true;
 			break;
 		case 'r':
 			if (number(optarg, 1, BENCH_RUNS_MAX, "runs", &v) < 0)

@@ -28,6 +28,7 @@
 #define BUFFERS     (UINT64_C(64) << 20) /* pool, queues, tables of constant size */
 #define MIXED       32                   /* a power of two, above 4 */
 #define NEW_SILENCE 10                   /* s: longer than a TCP flow in state NEW is kept */
+#define STEADY_NS   100                  /* that a packet takes on the steady clock */
 
 struct kind {
 	struct frame_kind frame;
@@ -51,14 +52,30 @@ struct source {
 	bool *stop; /* set with the last burst */
 };
 
+/* --steady: time that the packets make. The same way through the code each time, whatever the machine does. */
+struct steady {
+	struct tg_virtual_time time;
+	uint64_t packet; /* ticks */
+};
+
 struct pipeline_state {
 	const struct kind *kind;
+	struct steady steady;
 	uint64_t flows;
 	struct tg_gateway gateway;
 	const struct rte_eth_rxtx_callback *callback;
 	struct source source;
 	struct frame syn, ack, request, unmeasured_syn, unmeasured_ack, unmeasured_request;
 };
+
+bool bench_steady;
+
+static void spend(struct tg_virtual_time *time, unsigned int packets)
+{
+	struct steady *s = (struct steady *)time;
+
+	time->now += packets * s->packet;
+}
 
 static uint16_t write_packets(uint16_t port, uint16_t queue, struct rte_mbuf *m[], uint16_t n,
 			      uint16_t max, void *arg)
@@ -147,7 +164,7 @@ static void forget_fresh(void *state)
 	struct pipeline_state *s = state;
 	struct tg_worker *w = s->gateway.worker[0];
 
-	tg_pipeline_age(w, rte_rdtsc() + NEW_SILENCE * s->gateway.clock.hz,
+	tg_pipeline_age(w, tg_worker_now(w) + NEW_SILENCE * s->gateway.clock.hz,
 			tg_flow_buckets(w->flows));
 }
 
@@ -295,6 +312,13 @@ static int pipeline_setup(const struct bench_family *f, uint64_t flows, void **s
 		.stream = {.random = 1, .flows = s->flows},
 		.stop = &s->gateway.stop,
 	};
+	if (bench_steady) {
+		s->steady = (struct steady){
+			.time = {.now = rte_rdtsc(), .spend = spend},
+			.packet = tg_ns_to_ticks(&s->gateway.clock, STEADY_NS),
+		};
+		s->gateway.worker[0]->virtual_time = &s->steady.time;
+	}
 	make_frames(s);
 	s->callback = rte_eth_add_rx_callback(s->gateway.ports[0].ethdev, 0, write_packets,
 					      &s->source);
