@@ -92,8 +92,9 @@ struct tg_burst {
 	uint8_t verdict[TG_BURST_MAX];   /* enum tg_verdict */
 	uint8_t reason[TG_BURST_MAX];    /* enum tg_reason */
 	uint32_t wire_len[TG_BURST_MAX]; /* length on the wire; the mbuf's unless a capture was cut */
-	struct tg_pkt pkt[TG_BURST_MAX];
+	_Alignas(64) struct tg_pkt pkt[TG_BURST_MAX]; /* one cache line each */
 };
+_Static_assert(sizeof(struct tg_pkt) == 64, "one cache line");
 
 _Static_assert(TG_NO_SERVER == 0xffff, "what tg_burst_no_alternatives fills in");
 
