@@ -181,6 +181,13 @@ static __rte_always_inline enum tg_reason either_tag(const struct tg_route *r, s
 }
 
 /* Apart, so that the usual form has the registers to itself. */
+static __rte_noinline enum tg_reason gue_in_v4(const struct tg_route *r, struct rte_mbuf *m,
+					       const struct tg_pkt *p, uint64_t mac,
+					       const struct tg_gue *gue, uint16_t *outer_id)
+{
+	return rewrite(r, m, p, mac, outer_id, V4_LEN, gue, false);
+}
+
 static __rte_noinline enum tg_reason by_form(const struct tg_route *r, struct rte_mbuf *m,
 					     const struct tg_pkt *p, uint64_t mac,
 					     const struct tg_gue *gue, uint16_t *outer_id)
@@ -206,8 +213,12 @@ static __rte_always_inline enum tg_reason encap(const struct tg_route *r, struct
 		return TG_DROP_NO_ROUTE;
 	if (unlikely(r->decrement_ttl && p->ttl <= 1))
 		return TG_DROP_TTL;
-	if (likely(r->forward == TG_FORWARD_IPIP && r->vlan == 0 && tg_addr_is_v4(&r->remote)))
+	if (unlikely(r->vlan != 0 || !tg_addr_is_v4(&r->remote)))
+		return by_form(r, m, p, mac, gue, outer_id);
+	if (likely(r->forward == TG_FORWARD_IPIP))
 		return rewrite(r, m, p, mac, outer_id, V4_LEN, NULL, false);
+	if (r->forward == TG_FORWARD_GUE)
+		return gue_in_v4(r, m, p, mac, gue, outer_id);
 	return by_form(r, m, p, mac, gue, outer_id);
 }
 
