@@ -17,11 +17,11 @@ packages[build]="meson ninja-build gcc libc6-dev pkgconf
 packages[test]="clang llvm libclang-rt-14-dev clang-format shellcheck doxygen libbpf-dev
 	python3 python3-jsonschema python3-scapy python3-matplotlib python3-prometheus-client
 	iproute2 ethtool nftables tcpdump procps util-linux
-	nginx-light libnginx-mod-http-echo wrk curl redis-server redis-tools memcached
+	nginx-light libnginx-mod-http-echo wrk curl redis-server redis-tools memcached bird2
 	openssl chromium nghttp2-client libmemcached-tools ngtcp2-client ngtcp2-server wireguard-go wireguard-tools
-	dpdk dpdk-dev"
+	dpdk dpdk-dev valgrind binutils"
 # To develop: lint, coverage, documentation, profiles, the clean-root trial.
-packages[dev]="gcovr graphviz valgrind gdb git debootstrap"
+packages[dev]="gcovr graphviz gdb git debootstrap"
 # To build the Debian package and to try it in a clean root.
 packages[package]="debhelper dpkg-dev debootstrap mandoc man-db python3"
 

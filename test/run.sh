@@ -23,7 +23,7 @@ suites=(
 	build:600:quick build-asan:600:full
 	unit:120:quick unit-asan:240:full
 	lint:60:quick drivers:180:full
-	vdev:180:quick sim:240:full accuracy:180:full choice:180:full captures:180:full live:300:full fuzz:200:full bench:90:full
+	vdev:180:quick sim:240:full accuracy:180:full choice:180:full captures:180:full live:300:full fuzz:200:full bench:90:full perf:240:full
 )
 
 usage() {
@@ -161,6 +161,10 @@ suite_bench() {
 	test/bench.sh
 }
 
+suite_perf() {
+	test/perf.py
+}
+
 # Sum of the closing lines in a log; false when there is none.
 count() {
 	awk '/^[0-9]+ passed, [0-9]+ failed(, [0-9]+ skipped)?$/ {seen = 1; p += $1; f += $3; s += $5}
@@ -237,7 +241,7 @@ case " ${only[*]} " in
 *" unit-asan "* | *" fuzz "*) only+=(build-asan) ;;
 esac
 case " ${only[*]} " in
-*" unit "* | *" vdev "* | *" sim "* | *" accuracy "* | *" choice "* | *" captures "* | *" live "* | *" bench "*) only+=(build) ;;
+*" unit "* | *" vdev "* | *" sim "* | *" accuracy "* | *" choice "* | *" captures "* | *" live "* | *" bench "* | *" perf "*) only+=(build) ;;
 esac
 
 for suite in "${suites[@]}"; do
