@@ -8,6 +8,7 @@
 
 #include "auction_private.h"
 #include "pipeline.h"
+#include "port/tx.h"
 #include "tg_mem.h"
 #include "tg_parse.h"
 #include "tg_service.h"
@@ -172,10 +173,12 @@ static void broadcast(struct tg_worker *w, const struct tg_auction *a, struct rt
 		left &= left - 1;
 		if (left != 0)
 			copy = rte_pktmbuf_copy(m, m->pool, 0, UINT32_MAX);
-		if (copy == NULL)
+		if (copy == NULL) {
 			x->stats.uncopied++;
-		else
-			tg_auction_to_server(w, copy, p, a->hash, server, arrival);
+			continue;
+		}
+		w->stats.made += copy != m;
+		tg_auction_to_server(w, copy, p, a->hash, server, arrival);
 	}
 }
 
@@ -299,6 +302,19 @@ bool tg_auction_turn(struct tg_worker *w, uint64_t now)
 	}
 	tg_auction_flush(w);
 	return tg_bid_is_open(x->table);
+}
+
+void tg_auctions_discard(struct tg_worker *w)
+{
+	struct tg_auctions *x = w->auctions;
+	struct tg_auction *a;
+
+	if (x == NULL)
+		return;
+	while ((a = tg_bid_due(x->table, UINT64_MAX)) != NULL)
+		abandon(w, a, tg_worker_now(w));
+	tg_auction_flush(w);
+	tg_tx_discard(w);
 }
 
 /* An answer to an auction that is open: the SYN-ACK, or a RST of one that will not (m NULL). */
@@ -460,6 +476,14 @@ static bool turn_round(const struct tg_worker *w, struct tg_pkt *p)
 	return true;
 }
 
+/* A server that answers by the tunnel that its requests came in. */
+static bool is_tunnel(const struct tg_pkt *p)
+{
+	return p->key.protocol == IPPROTO_IPIP || p->key.protocol == IPPROTO_IPV6 ||
+	       p->key.protocol == IPPROTO_GRE ||
+	       (p->key.protocol == IPPROTO_UDP && p->key.service_port == htons(TG_GUE_PORT));
+}
+
 /* The entrance refuses frames for other stations by the same reason: those stay refused. */
 static bool is_for_us(const struct tg_worker *w, const struct tg_burst *b, unsigned int i)
 {
@@ -471,9 +495,13 @@ void tg_auction_mark(struct tg_worker *w, struct tg_burst *b, bool handed)
 	if (w->auctions == NULL || (!handed && w->ports[b->port].role == TG_ROLE_CLIENT))
 		return;
 	for (unsigned int i = 0; i < b->n; i++)
-		if (b->verdict[i] == TG_DROP && b->reason[i] == TG_DROP_NOT_OURS &&
-		    (handed || is_for_us(w, b, i)) && turn_round(w, &b->pkt[i]))
+		if (b->verdict[i] != TG_DROP || b->reason[i] != TG_DROP_NOT_OURS ||
+		    !(handed || is_for_us(w, b, i)))
+			continue;
+		else if (turn_round(w, &b->pkt[i]))
 			b->verdict[i] = TG_FORWARD;
+		else if (is_tunnel(&b->pkt[i]))
+			b->reason[i] = TG_DROP_TUNNEL;
 }
 
 void tg_auction_meet(struct tg_worker *w, const struct tg_burst *b, unsigned int i)

@@ -60,6 +60,9 @@ bool tg_auction_gone(struct tg_worker *w, struct tg_burst *b, unsigned int i);
 /* Sends what the stages above made. */
 void tg_auction_flush(struct tg_worker *w);
 
+/* The worker stops: auctions that are open end, nobody wins, and whom they asked is reset. */
+void tg_auctions_discard(struct tg_worker *w);
+
 /* Every turn: closes the auctions that are due. True: some window is open, so that it should not be long to
  * the next turn. */
 bool tg_auction_turn(struct tg_worker *w, uint64_t now);

@@ -194,6 +194,7 @@ struct rte_mbuf *tg_auction_reset(struct tg_worker *w, const struct tg_reset *r,
 		w->auctions->stats.uncopied++;
 		return NULL;
 	}
+	w->stats.made++;
 	frame = (uint8_t *)rte_pktmbuf_append(m, RTE_MAX(len, FRAME_LEAST));
 	memset(frame, 0, m->data_len);
 	memcpy(frame, r->link, r->link_len);

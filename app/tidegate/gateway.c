@@ -13,6 +13,7 @@
 #include <sys/random.h>
 
 #include "admission.h"
+#include "auction.h"
 #include "control.h"
 #include "health.h"
 #include "load.h"
@@ -389,9 +390,13 @@ void tg_gateway_stop(struct tg_gateway *g)
 	for (unsigned int i = 0; i < g->n_workers; i++)
 		if (g->worker[i] != NULL && g->inbox[i] != NULL)
 			tg_owner_discard(g->worker[i]);
-	for (unsigned int i = 0; i < g->n_workers; i++)
-		if (g->worker[i] != NULL)
-			tg_admission_discard(g->worker[i]);
+	for (unsigned int i = 0; i < g->n_workers; i++) {
+		if (g->worker[i] == NULL)
+			continue;
+		tg_admission_discard(g->worker[i]);
+		tg_auctions_discard(g->worker[i]);
+	}
+	tg_health_discard(g);
 	for (unsigned int p = 0; p < g->n_ports; p++)
 		tg_port_stop(&g->ports[p]);
 }

@@ -43,6 +43,9 @@ void tg_health_tick(struct tg_gateway *g, uint64_t now);
 /* Packet path: answers to probes go to control; what its ring has no room for is dropped. */
 void tg_health_answers(struct tg_worker *w, struct tg_burst *b);
 
+/* The gateway stops: answers that control has not looked at are let go. */
+void tg_health_discard(struct tg_gateway *g);
+
 /* One server as its checks see it. */
 struct tg_health_view {
 	enum tg_health_type type;

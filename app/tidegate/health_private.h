@@ -28,7 +28,6 @@ struct tg_health {
 	bool dirty;          /* a server went up or down: who is left out may differ */
 	bool apply;          /* it does */
 	unsigned int cursor; /* where the next tick begins to look for what is due */
-	uint16_t next_port;  /* 0..TG_HEALTH_PORTS-1 */
 	uint16_t outer_id;   /* of outer IPv4 headers */
 	uint64_t window_due; /* ticks: passive */
 	uint64_t stray, unsent;

@@ -35,10 +35,12 @@ void tg_health_answers(struct tg_worker *w, struct tg_burst *b)
 			   port >= TG_HEALTH_PORT_FIRST + TG_HEALTH_PORTS) ||
 		    b->verdict[i] != TG_FORWARD || !is_own(w->snapshot->probing, &b->pkt[i].dst))
 			continue;
-		if (rte_ring_mp_enqueue(w->answers, b->mbuf[i]) == 0)
+		if (rte_ring_mp_enqueue(w->answers, b->mbuf[i]) == 0) {
 			b->verdict[i] = TG_TAKEN;
-		else
+			w->stats.taken_in++;
+		} else {
 			tg_drop(b, i, TG_DROP_PROBE);
+		}
 	}
 }
 
@@ -143,13 +145,12 @@ void health_act(struct tg_gateway *g, uint16_t server, enum tg_check_act act, ui
 		health_release(g->health, e);
 }
 
-/* The free port that was used longest ago. */
-static bool take_port(struct tg_health *h, uint16_t server)
+/* Any free port: nobody shall know which one is next (RFC 6056). */
+static bool take_port(struct tg_health *h, uint16_t server, uint32_t random)
 {
 	for (unsigned int i = 0; i < TG_HEALTH_PORTS; i++) {
-		uint16_t at = h->next_port;
+		uint16_t at = (uint16_t)((random + i) % TG_HEALTH_PORTS);
 
-		h->next_port = (uint16_t)((at + 1) % TG_HEALTH_PORTS);
 		if (h->holder[at] != TG_NO_SERVER)
 			continue;
 		h->holder[at] = server;
@@ -162,11 +163,12 @@ static bool take_port(struct tg_health *h, uint16_t server)
 void health_begin(struct tg_gateway *g, uint16_t server, uint64_t now)
 {
 	struct health_entry *e = &g->health->entry[server];
-	uint32_t seq = 0;
+	uint32_t random[2]; /* port, sequence number */
 
-	if (getrandom(&seq, sizeof(seq), 0) != sizeof(seq) || !take_port(g->health, server))
+	if (getrandom(random, sizeof(random), 0) != sizeof(random) ||
+	    !take_port(g->health, server, random[0]))
 		return; /* due it stays */
-	health_act(g, server, tg_check_begin(&e->check, &e->rule, seq, now), now);
+	health_act(g, server, tg_check_begin(&e->check, &e->rule, random[1], now), now);
 }
 
 /* The answer in a frame that tg_parse has read: false if it is none. */
@@ -254,4 +256,12 @@ void health_receive(struct tg_gateway *g, uint64_t now)
 		if (n == 0)
 			return;
 	}
+}
+
+void tg_health_discard(struct tg_gateway *g)
+{
+	struct rte_mbuf *m;
+
+	while (g->answers != NULL && rte_ring_sc_dequeue(g->answers, (void **)&m) == 0)
+		rte_pktmbuf_free(m);
 }

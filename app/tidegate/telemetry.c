@@ -381,6 +381,15 @@ static int admit(struct query *q)
 	return tg_admission_telemetry(q->g, page ? NULL : q->arg[0], from, q->d);
 }
 
+static uint64_t dropped(const struct tg_worker_stats *s)
+{
+	uint64_t n = 0;
+
+	for (unsigned int r = 0; r < TG_DROP_REASON_COUNT; r++)
+		n += tg_stat_read(&s->dropped[r]);
+	return n;
+}
+
 static int lcore(struct query *q)
 {
 	uint32_t id = number(q, 0, UINT32_MAX);
@@ -394,7 +403,10 @@ static int lcore(struct query *q)
 		tg_tel_u64(q->d, "worker", i);
 		tg_tel_u64(q->d, "received_packets", tg_stat_read(&s->received));
 		tg_tel_u64(q->d, "forwarded_packets", tg_stat_read(&s->forwarded));
+		tg_tel_u64(q->d, "dropped_packets", dropped(s));
 		tg_tel_u64(q->d, "replied_packets", tg_stat_read(&s->replied));
+		tg_tel_u64(q->d, "made_packets", tg_stat_read(&s->made));
+		tg_tel_u64(q->d, "taken_in_packets", tg_stat_read(&s->taken_in));
 		tg_tel_u64(q->d, "handed_over_packets", tg_stat_read(&s->handed_over));
 		tg_tel_u64(q->d, "refused_packets", tg_stat_read(&s->refused));
 		tg_tel_u64(q->d, "turns", tg_stat_read(&s->turns));

@@ -296,6 +296,7 @@ int tg_worker_main(void *worker)
 		tg_tx_retry(w);
 	}
 	tg_admission_discard(w);
+	tg_auctions_discard(w);
 	tg_tx_discard(w);
 	rte_rcu_qsbr_thread_offline(w->qsbr, w->index);
 	rte_rcu_qsbr_thread_unregister(w->qsbr, w->index);

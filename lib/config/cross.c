@@ -111,6 +111,49 @@ static void check_gate(struct tg_reader *r, const struct tg_config_service *s)
 	tg_path_pop(r, mark);
 }
 
+/* Servers that bid are told apart by their link addresses. */
+static void check_bidders(struct tg_reader *r, const struct tg_config_service *s)
+{
+	json_t *macs = json_object();
+	unsigned int whose;
+
+	for (unsigned int j = 0; j < s->n_servers; j++) {
+		const uint8_t *m = s->servers[j].mac;
+		size_t mark = tg_path_push(r, ".servers[%u].mac", j);
+		char text[18];
+
+		snprintf(text, sizeof(text), "%02x:%02x:%02x:%02x:%02x:%02x", m[0], m[1], m[2],
+			 m[3], m[4], m[5]);
+		if (s->servers[j].has_mac && !remember(r, macs, text, j, &whose))
+			tg_fault(r,
+				 "%s is servers[%u]'s already: with policy \"bid\" a server is known "
+				 "by it",
+				 text, whose);
+		tg_path_pop(r, mark);
+	}
+	json_decref(macs);
+}
+
+/* The winner's answer waits for the others' at most as long as a packet may be here. */
+static void check_window(struct tg_reader *r, const struct tg_config_service *s)
+{
+	size_t mark = tg_path_push(r, ".bid.window_us");
+	uint32_t most = s->gate.sojourn_max_us - s->gate.margin_us;
+
+	if (s->gate.sojourn_max_us > s->gate.margin_us && s->bid.window_us >= most &&
+	    s->gate.action == TG_GATE_DROP)
+		tg_fault(r,
+			 "%u must be below sojourn_max_us less gate_margin_us, which is %u: the gate "
+			 "would drop what waited for the window",
+			 s->bid.window_us, most);
+	else if (s->gate.sojourn_max_us > s->gate.margin_us && s->bid.window_us >= most)
+		tg_note(r,
+			"%u is not below sojourn_max_us less gate_margin_us, %u: answers that "
+			"waited for the window count as late",
+			s->bid.window_us, most);
+	tg_path_pop(r, mark);
+}
+
 /* An auction is about TCP's handshake, and asks each server of the service. */
 static void check_bid(struct tg_reader *r, const struct tg_config_service *s)
 {
@@ -125,6 +168,10 @@ static void check_bid(struct tg_reader *r, const struct tg_config_service *s)
 			 "another policy",
 			 TG_BID_SERVERS_MAX, s->n_servers);
 	tg_path_pop(r, mark);
+	if (s->policy != TG_POLICY_BID)
+		return;
+	check_bidders(r, s);
+	check_window(r, s);
 }
 
 /* A check that outlasts its interval would never end; and it must ask some port. */

@@ -141,6 +141,15 @@ static bool any_reaches(const struct tg_config *c, const struct tg_config_servic
 	return false;
 }
 
+static bool any_is_on_link(const struct tg_config *c, const struct tg_addr *server)
+{
+	for (unsigned int i = 0; i < c->n_ports; i++) {
+		if (c->ports[i].role != TG_ROLE_CLIENT && is_on_link(&c->ports[i], server))
+			return true;
+	}
+	return false;
+}
+
 static void check_server(struct tg_reader *r, const struct tg_config *c,
 			 const struct tg_config_service *s, const struct tg_config_server *server)
 {
@@ -156,6 +165,11 @@ static void check_server(struct tg_reader *r, const struct tg_config *c,
 	else if (!any_reaches(c, s, a))
 		tg_note(r, "no port with role \"server\" or \"both\" reaches %s%s", text,
 			s->forward == TG_FORWARD_L2 ? " directly, as forward \"l2\" needs" : "");
+	else if (s->policy == TG_POLICY_BID && !server->has_mac && !any_is_on_link(c, a))
+		tg_fault(r,
+			 "address %s is behind a router: with policy \"bid\" a server must be on a "
+			 "port's own link, to be known by its link address",
+			 text);
 }
 
 void tg_cross_check_ports(struct tg_reader *r, const struct tg_config *c)

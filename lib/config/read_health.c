@@ -92,8 +92,27 @@ static const struct tg_config_key health_keys[] = {
 	{.name = "initial", .read = read_initial, AT(initial_down), .standard = "up"},
 };
 
+/* A key that another type of check reads would have no effect. An object with type off may have any: it is a check
+ * that was turned off. */
+static void refuse_other(struct tg_reader *r, json_t *v, const char *key, enum tg_health_type its,
+			 enum tg_health_type type)
+{
+	size_t mark = tg_path_push_member(r, key);
+
+	if (json_object_get(v, key) != NULL && type != TG_HEALTH_OFF && type != its)
+		tg_fault(r, "is read by checks of type \"%s\" only, this one is \"%s\": remove it",
+			 tg_health_type_name(its), tg_health_type_name(type));
+	tg_path_pop(r, mark);
+}
+
 void tg_read_health(struct tg_reader *r, const struct tg_config_key *k, json_t *v, void *health)
 {
+	const struct tg_health_params *p = health;
+
 	(void)k;
-	tg_read_object(r, health_keys, TG_COUNT(health_keys), v, health);
+	if (!tg_read_object(r, health_keys, TG_COUNT(health_keys), v, health))
+		return;
+	refuse_other(r, v, "path", TG_HEALTH_HTTP, p->type);
+	refuse_other(r, v, "payload", TG_HEALTH_UDP, p->type);
+	refuse_other(r, v, "expect", TG_HEALTH_UDP, p->type);
 }

@@ -26,7 +26,6 @@
 
 #include "outer.h"
 
-#define GUE_PORT         6080
 #define GUE_SOURCE_FIRST 0xc000 /* to 0xffff: the dynamic ports */
 #define GUE_HEADER_LEN   4
 #define GUE_LIST_LEN     4 /* what stands before the alternatives */
@@ -62,7 +61,7 @@ static inline void gue_write(uint8_t *at, const struct tg_gue *g, bool v4, uint8
 {
 	uint16_t source = (uint16_t)(GUE_SOURCE_FIRST | (g->hash & 0x3fff));
 	uint32_t hlen = gue_list_len(g->n, v4) / 4;
-	uint64_t udp = rte_cpu_to_be_64((uint64_t)source << 48 | (uint64_t)GUE_PORT << 32 |
+	uint64_t udp = rte_cpu_to_be_64((uint64_t)source << 48 | (uint64_t)TG_GUE_PORT << 32 |
 					(uint64_t)(gue_len(g->n, v4) + ip_len) << 16);
 	uint32_t gue = rte_cpu_to_be_32(hlen << 24 | (uint32_t)protocol << 16);
 

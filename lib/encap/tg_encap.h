@@ -32,6 +32,7 @@ const char *tg_forward_name(enum tg_forward f);
 
 /* A link address word, as neigh keeps it: bits 0..47 the MAC (first byte lowest), bit 48 valid. */
 #define TG_MAC_VALID (UINT64_C(1) << 48)
+#define TG_GUE_PORT  6080 /* UDP; what gue is sent to, and the servers answer to if they do */
 
 static inline uint64_t tg_mac_word(const uint8_t mac[6])
 {

@@ -139,12 +139,20 @@ static enum tg_check_act answer_to_request(struct tg_check *c, const struct tg_c
 	return TG_ACT_RESET;
 }
 
+/* The sequence number of what an error can be about: the SYN, or the request. */
+static uint32_t sent(const struct tg_check *c)
+{
+	return c->phase == TG_CHECK_SYN ? c->seq - 1 : c->seq;
+}
+
 enum tg_check_act tg_check_answer(struct tg_check *c, const struct tg_check_rule *r,
 				  const struct tg_check_answer *a, uint64_t now)
 {
 	if (c->phase == TG_CHECK_IDLE)
 		return TG_ACT_NOTHING;
 	if (a->kind == TG_ANSWER_UNREACHABLE) {
+		if (c->phase != TG_CHECK_DATAGRAM && a->seq != sent(c))
+			return TG_ACT_NOTHING;
 		settle(c, r, TG_HEALTH_UNREACHABLE, now);
 		return TG_ACT_NOTHING;
 	}

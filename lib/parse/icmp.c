@@ -11,6 +11,7 @@
 #define IP4_HEADER  20
 #define IP6_HEADER  40
 #define PORTS       4 /* what every quote has of the transport header, and more (RFC 792) */
+#define QUOTED      8 /* what it should have: of TCP the sequence number as well */
 
 /* RFC 792: unreachable, time exceeded, parameter problem. Source quench is obsolete (RFC 6633), and
  * a redirect is for hosts that the gateway does not speak for. */
@@ -94,6 +95,9 @@ static enum tg_reason read_quote(const struct frame *f, uint32_t off, bool v6, s
 			return TG_DROP_ICMP;
 		memcpy(&out->key.service_port, f->data + off, 2);
 		memcpy(&out->key.client_port, f->data + off + 2, 2);
+		if (q.key.protocol == IPPROTO_TCP && f->end - off >= QUOTED &&
+		    frame_has(f, off, QUOTED))
+			out->seq = frame_be32(f, off + 4);
 	}
 	out->key.client = q.key.client;
 	out->key.protocol = q.key.protocol;

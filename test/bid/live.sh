@@ -151,7 +151,7 @@ if phase wire; then
 	start hammer cli "${CPUS[0]}" "$TG_CLIENT" --connections 100000 --duration-ms 9000 --parallel 4 --timeout-ms 5000 \
 		"$VIP4" 8080
 	sleep 0.3
-	check on_server a timeout 8 /usr/bin/python3 "$here/live.py" wire eth0 "$WORK/load-a" 60
+	check on_server a timeout 8 /usr/bin/python3 "$here/live.py" wire "$(server_address4 a)" 8080 "$WORK/load-a" 100
 	stop hammer || true
 	stop ttl || true
 	check quiet grep -q . "$WORK/ttl.out"

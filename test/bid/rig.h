@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A whole gateway with one service that takes bids, on ring devices and a clock that the test moves: frames go in
- * by front (clients) or back (servers), tg_worker_turn is called, frames come out. IPv4, l2, servers of ids 0..n-1.
+ * by front (clients) or back (servers), tg_worker_turn is called, frames come out. l2, servers of ids 0..n-1. IPv4, or
+ * with rig.v6 IPv6: the same addresses behind 2001:db8::.
  *
  * Thread-safety: one thread, one rig a process.
  */
@@ -46,6 +47,7 @@ static struct {
 	struct rte_ring *rx[2][2], *tx[2][2]; /* by port, queue */
 	struct rte_mempool *pool;
 	unsigned int workers;
+	bool v6;
 } rig;
 
 static inline void rig_spend(struct tg_virtual_time *t, unsigned int packets)
@@ -76,16 +78,16 @@ static inline struct tg_config *rig_config(unsigned int servers, const char *bid
 	static char text[16384];
 	struct tg_config_report report = {0};
 	struct tg_config *c = NULL;
-	int n = snprintf(
-		text, sizeof(text),
-		"{\"version\":1,\"flow_table\":{\"slots_per_worker\":" RIG_SLOTS "},\"ports\":["
-		"{\"name\":\"front\",\"port\":\"net_ring_rigfront\",\"role\":\"client\","
-		"\"addresses\":[\"198.51.100.2/24\"]},"
-		"{\"name\":\"back\",\"port\":\"net_ring_rigback\",\"role\":\"server\","
-		"\"addresses\":[\"10.0.0.2/24\"]}],"
-		"\"services\":[{\"name\":\"web\",\"address\":\"192.0.2.10\",\"protocol\":\"tcp\","
-		"\"ports\":[80],\"policy\":\"bid\",\"bid\":{%s}%s,\"servers\":[",
-		bid, more);
+	int n = snprintf(text, sizeof(text),
+			 "{\"version\":1,\"flow_table\":{\"slots_per_worker\":" RIG_SLOTS
+			 "},\"ports\":["
+			 "{\"name\":\"front\",\"port\":\"net_ring_rigfront\",\"role\":\"client\","
+			 "\"addresses\":[\"198.51.100.2/24\",\"2001:db8::c633:6402/120\"]},"
+			 "{\"name\":\"back\",\"port\":\"net_ring_rigback\",\"role\":\"server\","
+			 "\"addresses\":[\"10.0.0.2/24\"]}],"
+			 "\"services\":[{\"name\":\"web\",\"address\":\"%s\",\"protocol\":\"tcp\","
+			 "\"ports\":[80],\"policy\":\"bid\",\"bid\":{%s}%s,\"servers\":[",
+			 rig.v6 ? "2001:db8::c000:20a" : "192.0.2.10", bid, more);
 
 	for (unsigned int i = 0; i < servers; i++)
 		n += snprintf(

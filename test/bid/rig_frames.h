@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The rig's frames: TCP over IPv4, written and read. Included by rig.h. Thread-safety: as the rig. */
+/* The rig's frames: TCP over IPv4 or IPv6, written and read. Included by rig.h. Thread-safety: as the rig. */
 #ifndef TG_BID_RIG_FRAMES_H
 #define TG_BID_RIG_FRAMES_H
 
-/* A frame of TCP over IPv4. */
+/* A frame of TCP. */
 struct rig_frame {
 	uint8_t dst_mac[6], src_mac[6];
-	uint32_t src, dst; /* host order */
+	uint32_t src, dst; /* host order; of IPv6 the last four bytes */
 	uint16_t src_port, dst_port;
 	uint32_t seq, ack;
 	uint8_t ttl, flags;
@@ -14,40 +14,103 @@ struct rig_frame {
 	bool checksums; /* as read: they stand */
 };
 
-static inline struct rte_mbuf *rig_write(const struct rig_frame *f)
+static inline unsigned int rig_ip_len(void)
 {
-	struct rte_mbuf *m = rte_pktmbuf_alloc(rig.pool);
-	uint8_t *at = (uint8_t *)rte_pktmbuf_append(m, (uint16_t)(54 + f->payload));
-	struct rte_ipv4_hdr *ip = (void *)(at + 14);
-	struct rte_tcp_hdr *tcp = (void *)(at + 34);
+	return rig.v6 ? sizeof(struct rte_ipv6_hdr) : sizeof(struct rte_ipv4_hdr);
+}
 
-	memset(at, 0, m->data_len);
-	memcpy(at, f->dst_mac, 6);
-	memcpy(at + 6, f->src_mac, 6);
-	at[12] = 8;
+static inline void rig_address6(uint8_t to[16], uint32_t a)
+{
+	static const uint8_t prefix[12] = {0x20, 1, 0x0d, 0xb8};
+
+	a = htonl(a);
+	memcpy(to, prefix, sizeof(prefix));
+	memcpy(to + sizeof(prefix), &a, sizeof(a));
+}
+
+static inline uint32_t rig_address_of(const uint8_t from[16])
+{
+	uint32_t a;
+
+	memcpy(&a, from + 12, sizeof(a));
+	return ntohl(a);
+}
+
+static inline void rig_write_ip(uint8_t *at, const struct rig_frame *f)
+{
+	struct rte_ipv6_hdr *ip6 = (void *)at;
+	struct rte_ipv4_hdr *ip = (void *)at;
+	uint16_t len = (uint16_t)(sizeof(struct rte_tcp_hdr) + f->payload);
+
+	if (rig.v6) {
+		ip6->vtc_flow = htonl(6u << 28);
+		ip6->payload_len = htons(len);
+		ip6->proto = IPPROTO_TCP;
+		ip6->hop_limits = f->ttl;
+		rig_address6(ip6->src_addr, f->src);
+		rig_address6(ip6->dst_addr, f->dst);
+		return;
+	}
 	ip->version_ihl = 0x45;
-	ip->total_length = htons((uint16_t)(40 + f->payload));
+	ip->total_length = htons((uint16_t)(sizeof(*ip) + len));
 	ip->time_to_live = f->ttl;
 	ip->next_proto_id = IPPROTO_TCP;
 	ip->src_addr = htonl(f->src);
 	ip->dst_addr = htonl(f->dst);
 	ip->hdr_checksum = rte_ipv4_cksum(ip);
+}
+
+static inline struct rte_mbuf *rig_write(const struct rig_frame *f)
+{
+	unsigned int l4 = 14 + rig_ip_len();
+	struct rte_mbuf *m = rte_pktmbuf_alloc(rig.pool);
+	uint8_t *at = (uint8_t *)rte_pktmbuf_append(m, (uint16_t)(l4 + 20 + f->payload));
+	struct rte_tcp_hdr *tcp = (void *)(at + l4);
+
+	memset(at, 0, m->data_len);
+	memcpy(at, f->dst_mac, 6);
+	memcpy(at + 6, f->src_mac, 6);
+	at[12] = rig.v6 ? 0x86 : 8;
+	at[13] = rig.v6 ? 0xdd : 0;
+	rig_write_ip(at + 14, f);
 	tcp->src_port = htons(f->src_port);
 	tcp->dst_port = htons(f->dst_port);
 	tcp->sent_seq = htonl(f->seq);
 	tcp->recv_ack = htonl(f->ack);
 	tcp->data_off = 0x50;
 	tcp->tcp_flags = f->flags;
-	tcp->cksum = rte_ipv4_udptcp_cksum(ip, tcp);
+	tcp->cksum = rig.v6 ? rte_ipv6_udptcp_cksum((void *)(at + 14), tcp)
+			    : rte_ipv4_udptcp_cksum((void *)(at + 14), tcp);
 	return m;
+}
+
+static inline void rig_read_ip(const uint8_t *at, struct rig_frame *f)
+{
+	const struct rte_ipv6_hdr *ip6 = (const void *)at;
+	const struct rte_ipv4_hdr *ip = (const void *)at;
+	const struct rte_tcp_hdr *tcp = (const void *)(at + rig_ip_len());
+
+	if (rig.v6) {
+		f->src = rig_address_of(ip6->src_addr);
+		f->dst = rig_address_of(ip6->dst_addr);
+		f->ttl = ip6->hop_limits;
+		f->payload = ntohs(ip6->payload_len) - 20u;
+		f->checksums = rte_ipv6_udptcp_cksum_verify(ip6, tcp) == 0;
+		return;
+	}
+	f->src = ntohl(ip->src_addr);
+	f->dst = ntohl(ip->dst_addr);
+	f->ttl = ip->time_to_live;
+	f->payload = ntohs(ip->total_length) - 40u;
+	f->checksums = rte_raw_cksum(ip, 20) == 0xffff &&
+		       rte_ipv4_udptcp_cksum_verify(ip, tcp) == 0;
 }
 
 static inline bool rig_read(unsigned int port, struct rig_frame *f)
 {
 	struct rte_mbuf *m = NULL;
-	const uint8_t *at;
-	const struct rte_ipv4_hdr *ip;
 	const struct rte_tcp_hdr *tcp;
+	const uint8_t *at;
 
 	for (unsigned int w = 0; m == NULL && w < rig.workers; w++)
 		if (rte_ring_dequeue(rig.tx[port][w], (void **)&m) != 0)
@@ -55,21 +118,15 @@ static inline bool rig_read(unsigned int port, struct rig_frame *f)
 	if (m == NULL)
 		return false;
 	at = rte_pktmbuf_mtod(m, const uint8_t *);
-	ip = (const void *)(at + 14);
-	tcp = (const void *)(at + 34);
-	*f = (struct rig_frame){.src = ntohl(ip->src_addr),
-				.dst = ntohl(ip->dst_addr),
-				.src_port = ntohs(tcp->src_port),
+	tcp = (const void *)(at + 14 + rig_ip_len());
+	*f = (struct rig_frame){.src_port = ntohs(tcp->src_port),
 				.dst_port = ntohs(tcp->dst_port),
 				.seq = ntohl(tcp->sent_seq),
 				.ack = ntohl(tcp->recv_ack),
-				.ttl = ip->time_to_live,
 				.flags = tcp->tcp_flags};
 	memcpy(f->dst_mac, at, 6);
 	memcpy(f->src_mac, at + 6, 6);
-	f->payload = ntohs(ip->total_length) - 40u;
-	f->checksums = rte_raw_cksum(ip, 20) == 0xffff &&
-		       rte_ipv4_udptcp_cksum_verify(ip, tcp) == 0;
+	rig_read_ip(at + 14, f);
 	rte_pktmbuf_free(m);
 	return true;
 }

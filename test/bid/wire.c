@@ -2,6 +2,7 @@
 /* Auctions on the wire: the whole gateway on rings, packet by packet, on a clock that the test moves. */
 #include "eal.h"
 #include "rig.h"
+#include "tg_encap.h"
 #include "unit.h"
 
 #define ISN      1000u
@@ -432,12 +433,11 @@ START_TEST(held_answers_meet_the_gate)
 {
 	const struct tg_gate_stats *gate;
 
-	rig_start(3, 1, "\"window_us\":5000",
+	rig_start(3, 1, "\"window_us\":900",
 		  ",\"sojourn_max_us\":1000,\"gate\":\"drop\",\"gate_margin_us\":0");
 	gate = &rig.gateway.worker[0]->stats.gate;
 	auction(9000, 150, 0, 0);
-	rig_turn(5 *
-		 MS); /* the window is longer than T allows: what waited so long does not leave */
+	rig_turn(5 * MS); /* the worker is late: what waited longer than T allows does not leave */
 	nothing_from(FRONT);
 	ck_assert_uint_eq(gate->late_dropped, 1);
 	ck_assert_uint_le(gate->max_sojourn_ns, 1000000);
@@ -448,6 +448,108 @@ START_TEST(held_answers_meet_the_gate)
 	rig_turn(10 * US);
 	client_got(0, 9000);
 	ck_assert_uint_le(gate->max_sojourn_ns, 1000000);
+}
+END_TEST
+
+/* received + made = forwarded + dropped + replied + taken in, when nothing waits any more. */
+static void nothing_is_lost(void)
+{
+	const struct tg_worker_stats *s = &rig.gateway.worker[0]->stats;
+	uint64_t dropped = 0;
+
+	for (unsigned int r = 0; r < TG_DROP_REASON_COUNT; r++)
+		dropped += s->dropped[r];
+	ck_assert_uint_eq(s->received + s->made, s->forwarded + dropped + s->replied + s->taken_in);
+}
+
+START_TEST(the_gateway_stops)
+{
+	unsigned int before, by[3];
+
+	rig_start(3, 1, STANDARD, "");
+	before = rte_mempool_avail_count(rig.pool);
+	auction(9000, 150, 0, 0); /* open, an answer held */
+	auction(9001, 150, 160, 170);
+	client_got(0, 9001);
+	ck_assert_uint_eq(sent_to(3, RST, ISN + 1, by), 2);
+	tg_gateway_stop(&rig.gateway);
+	nothing_from(FRONT);
+	ck_assert_uint_eq(sent_to(3, RST, ISN + 1, by), 3); /* nobody is left half open */
+	ck_assert_uint_eq(counts()->open, 0);
+	ck_assert_uint_eq(rte_mempool_avail_count(rig.pool), before);
+	nothing_is_lost();
+}
+END_TEST
+
+/* A frame around a SYN-ACK: IP in IP, or UDP to GUE's port, to an own address of the gateway. */
+static void in_tunnel(uint8_t protocol)
+{
+	struct rig_frame f = {.src_mac = {2, 0, 0, 0, 1, 0},
+			      .src = 0x0a00000au,
+			      .dst = 0x0a000002u,
+			      .src_port = TG_GUE_PORT,
+			      .dst_port = TG_GUE_PORT,
+			      .payload = 40,
+			      .ttl = 64};
+	struct rte_mbuf *m = NULL;
+	struct rte_ipv4_hdr *ip;
+
+	memcpy(f.dst_mac, rig.gateway.ports[BACK].mac, 6);
+	m = rig_write(&f);
+	ip = rte_pktmbuf_mtod_offset(m, struct rte_ipv4_hdr *, 14);
+	ip->next_proto_id = protocol;
+	ip->hdr_checksum = 0;
+	ip->hdr_checksum = rte_ipv4_cksum(ip);
+	if (protocol == IPPROTO_UDP) {
+		uint16_t *udp = (void *)(ip + 1);
+
+		udp[2] = htons(60);
+		udp[3] = 0;
+	}
+	rte_ring_enqueue(rig.rx[BACK][0], m);
+}
+
+START_TEST(answers_by_a_tunnel)
+{
+	const uint8_t protocols[] = {IPPROTO_IPIP, IPPROTO_IPV6, IPPROTO_GRE, IPPROTO_UDP};
+
+	rig_start(3, 1, STANDARD, "");
+	if (rig.v6) /* the outer header is what counts, IPv4 will do */
+		return;
+	for (unsigned int i = 0; i < sizeof(protocols); i++)
+		in_tunnel(protocols[i]);
+	rig_turn(10 * US);
+	ck_assert_uint_eq(rig.gateway.worker[0]->stats.dropped[TG_DROP_TUNNEL], sizeof(protocols));
+	nothing_is_lost();
+}
+END_TEST
+
+START_TEST(the_first_answer_wins)
+{
+	unsigned int by[3];
+
+	rig_start(3, 1, "\"window_us\":0", "");
+	rig_client(9000, ISN, 0, SYN, 0);
+	rig_turn(10 * US);
+	ck_assert_uint_eq(sent_to(3, SYN, ISN, by), 3);
+	rig_server(2, 9000, ISN + 1, 64, SYN_ACK); /* delayed by its load, no mark */
+	rig_turn(10 * US);
+	client_got(2, 9000);
+	ck_assert_uint_eq(sent_to(3, RST, ISN + 1, by), 2);
+	rig_server(0, 9000, ISN + 1, 64, SYN_ACK);
+	rig_turn(10 * US);
+	nothing_from(FRONT);
+	ck_assert_uint_eq(sent_to(3, RST, ISN + 1, by), 1);
+	/* an answer that comes second is no miss: everyone is asked again */
+	for (uint16_t port = 9001; port < 9010; port++) {
+		rig_client(port, ISN, 0, SYN, 0);
+		rig_turn(10 * US);
+		ck_assert_uint_eq(sent_to(3, SYN, ISN, by), 3);
+		for (uint8_t i = 0; i < 3; i++)
+			rig_server(i, port, ISN + 1, 64, SYN_ACK), rig_turn(10 * US);
+		client_got(0, port);
+		ck_assert_uint_ge(sent_to(3, RST, ISN + 1, by), 2);
+	}
 }
 END_TEST
 
@@ -488,6 +590,7 @@ START_TEST(no_buffer_leaks)
 		sent_to(3, RST, ISN + 1, by);
 	}
 	ck_assert_uint_eq(rte_mempool_avail_count(rig.pool), before);
+	nothing_is_lost();
 }
 END_TEST
 
@@ -553,9 +656,12 @@ static Suite *suite(void)
 				       held_answers_meet_the_gate,
 				       full_flow_table,
 				       no_buffer_leaks,
+				       the_gateway_stops,
+				       answers_by_a_tunnel,
+				       the_first_answer_wins,
 				       two_workers,
 				       NULL};
-	Suite *s = suite_create("bid on the wire");
+	Suite *s = suite_create(rig.v6 ? "bid on the wire, IPv6" : "bid on the wire");
 
 	add(s, "course", course);
 	add(s, "bounds", bounds);
@@ -574,6 +680,8 @@ int main(void)
 		return EXIT_FAILURE;
 	}
 	r = unit_run(suite());
+	rig.v6 = true;
+	r |= unit_run(suite());
 	tg_eal_end();
 	return r;
 }

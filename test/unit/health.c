@@ -47,6 +47,11 @@ static struct tg_check_answer text(const char *data, uint32_t seq)
 	return a;
 }
 
+static struct tg_check_answer unreachable(uint32_t seq)
+{
+	return (struct tg_check_answer){.kind = TG_ANSWER_UNREACHABLE, .seq = seq};
+}
+
 /* One check from its beginning at `now`: passed or silent. */
 static void one(bool good, uint64_t now)
 {
@@ -133,7 +138,11 @@ START_TEST(answers_to_a_syn)
 	tg_check_begin(&check, &rule, 4, T0);
 	ck_assert_int_eq(give((struct tg_check_answer){.kind = TG_ANSWER_UDP}, T0), TG_ACT_NOTHING);
 	ck_assert_int_eq(check.phase, TG_CHECK_SYN);
-	give((struct tg_check_answer){.kind = TG_ANSWER_UNREACHABLE}, T0);
+	/* an error about something else: its number is another one */
+	give(unreachable(5), T0);
+	give(unreachable(3), T0);
+	ck_assert_int_eq(check.phase, TG_CHECK_SYN);
+	give(unreachable(4), T0);
 	ck_assert_int_eq(check.why, TG_HEALTH_UNREACHABLE);
 }
 END_TEST
@@ -169,6 +178,11 @@ START_TEST(http)
 	requested();
 	ck_assert_int_eq(give(tcp(TG_TCP_RST, 0, 0), T0), TG_ACT_NOTHING);
 	ck_assert_int_eq(check.why, TG_HEALTH_BROKEN);
+	requested();
+	give(unreachable(9), T0);
+	ck_assert_int_eq(check.phase, TG_CHECK_REQUEST);
+	give(unreachable(10), T0);
+	ck_assert_int_eq(check.why, TG_HEALTH_UNREACHABLE);
 	requested(); /* connected, but hung: the server is told that we go */
 	ck_assert_int_eq(tg_check_expire(&check, &rule, T0 + 500 * MS), TG_ACT_RESET);
 	ck_assert_int_eq(check.why, TG_HEALTH_SILENT);

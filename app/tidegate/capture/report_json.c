@@ -226,6 +226,8 @@ static json_t *packets(const struct tg_totals *t, bool *fits)
 	set(o, "forwarded", number(t->all.forwarded), fits);
 	set(o, "dropped", number(t->dropped), fits);
 	set(o, "replied", number(t->all.replied), fits);
+	set(o, "made", number(t->all.made), fits);
+	set(o, "taken_in", number(t->all.taken_in), fits);
 	return o;
 }
 

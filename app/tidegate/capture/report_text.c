@@ -115,6 +115,10 @@ static void packets(const struct tg_report *r, FILE *to)
 	if (all->all.replied > 0)
 		fprintf(to, ", %" PRIu64 " answered (ARP, neighbour discovery, ping)",
 			all->all.replied);
+	if (all->all.taken_in > 0)
+		fprintf(to, ", %" PRIu64 " answers to health checks", all->all.taken_in);
+	if (all->all.made > 0)
+		fprintf(to, "; %" PRIu64 " made here for auctions", all->all.made);
 	fprintf(to, "\n");
 	tg_table_begin(&t, "rll");
 	for (unsigned int i = 1; i < TG_DROP_REASON_COUNT; i++) {
