@@ -51,9 +51,9 @@ struct tg_server_stats {
 struct tg_worker_stats {
 	uint64_t received, received_bytes;
 	uint64_t forwarded, forwarded_bytes;
-	uint64_t replied;           /* answers of our own: ARP, ND, ping, ICMP errors */
-	uint64_t made;              /* packets of our own that forwarded and dropped count too: auctions' */
-	uint64_t taken_in;          /* received for control: answers to health checks */
+	uint64_t replied;  /* answers of our own: ARP, ND, ping, ICMP errors */
+	uint64_t made;     /* packets of our own that forwarded and dropped count too: auctions' */
+	uint64_t taken_in; /* received for control: answers to health checks */
 	uint64_t handed_over;       /* to the owning worker, by ring */
 	uint64_t stateless;         /* forwarded by consistent hash, without a flow entry */
 	uint64_t repicked;          /* flows whose server went away */

@@ -66,8 +66,7 @@ enum tg_verdict {
 	X(HANDOVER, "handover_full", "ring to the owning worker is full")                      \
 	X(AUCTION, "auction",                                                                  \
 	  "SYN-ACK or RST of a server that lost its auction, or SYN sent again during one")    \
-	X(TUNNEL, "auction_tunnel",                                                            \
-	  "tunnel from a server: auctions read answers that come plain")                       \
+	X(TUNNEL, "auction_tunnel", "by a tunnel from a server: auctions read plain answers")  \
 	X(PROBE, "probe_full", "more answers to health checks than control takes")             \
 	X(SHADOW, "shadow", "shadow mode: decided and counted, not sent")
 

@@ -25,10 +25,11 @@ on_server() {
 	in_ns "$(server_ns "$name")" "$@"
 }
 
-# Servers 8080 (bid), 8081 (round-robin), 8082 (least-connections), each one request at a time.
+# Servers 8080 (bid), 8081 (round-robin), 8082 (least-connections), 8083 (bid, the first answer wins), each one request
+# at a time.
 server_start() {
 	local name=$1 port
-	for port in 8080 8081 8082; do
+	for port in 8080 8081 8082 8083; do
 		start "server-$name-$port" "$(server_ns "$name")" "${CPUS[0]}" "$TG_SERVER" --name "$name" --port $port \
 			--workers 1 --delay "const:${FIRST[$name]}" --delay-file "$WORK/delay-$name"
 		wait_for 5 "server $name" listening "$(server_ns "$name")" $port
@@ -39,7 +40,7 @@ delays() {
 	local name port
 	for name in a b c; do
 		eval "echo const:\${$1[$name]}" >"$WORK/delay-$name"
-		for port in 8080 8081 8082; do
+		for port in 8080 8081 8082 8083; do
 			kill -HUP "${PID[server-$name-$port]}"
 		done
 	done
@@ -96,8 +97,8 @@ net_up two-arm
 for name in a b c; do
 	# SYN-ACKs pass the gateway, by a raw socket: whole checksums
 	on_server "$name" ethtool -K eth0 tx off >/dev/null
-	on_server "$name" "$TOP/examples/bidding/detour.sh" up 10.0.0.2 8080 || die "detour.sh failed"
-	on_server "$name" "$TOP/examples/bidding/detour.sh" up 2001:db8:2::2 8080 || die "detour.sh failed"
+	on_server "$name" "$TOP/examples/bidding/detour.sh" up 10.0.0.2 8080,8083 || die "detour.sh failed"
+	on_server "$name" "$TOP/examples/bidding/detour.sh" up 2001:db8:2::2 8080,8083 || die "detour.sh failed"
 	echo "const:${FIRST[$name]}" >"$WORK/delay-$name"
 	server_start "$name"
 done
@@ -106,29 +107,43 @@ SERVICE_MORE='"bid": {"window_us": 20000, "probe_s": 1}'
 v4=("$(server a)" "$(server b)" "$(server c)")
 gateway_config two-arm "$(service bid "$VIP4" tcp 8080 l2 bid "${v4[@]}")" \
 	"$(service bid6 "$VIP6" tcp 8080 l2 bid "$(server6 a)" "$(server6 b)" "$(server6 c)")" \
+	"$(SERVICE_MORE='"bid": {"window_us": 0}' service first "$VIP4" tcp 8083 l2 bid "${v4[@]}")" \
 	"$(SERVICE_MORE='' service rr "$VIP4" tcp 8081 l2 round-robin "${v4[@]}")" \
 	"$(SERVICE_MORE='' service lc "$VIP4" tcp 8082 l2 least-connections "${v4[@]}")"
 bidders connections
 gateway_start
 sleep 0.5
 
-if phase compare; then
-	for kind in bid:8080 rr:8081 lc:8082; do
+# compare NAME:PORT:PARALLEL…: the same load by each of them in turn; in the middle of it the servers change their speed.
+compare() {
+	local kind name port parallel
+	for kind in "$@"; do
+		IFS=: read -r name port parallel <<<"$kind"
 		delays FIRST
-		(sleep 1.5 && for name in a b c; do
-			echo "const:${THEN[$name]}" >"$WORK/delay-$name"
-			kill -HUP "${PID[server-$name-${kind#*:}]}"
+		(sleep 1.5 && for server in a b c; do
+			echo "const:${THEN[$server]}" >"$WORK/delay-$server"
+			kill -HUP "${PID[server-$server-$port]}"
 		done) &
-		run "${kind%:*}" "$VIP4" "${kind#*:}" 1000 --parallel 24
+		run "$name" "$VIP4" "$port" 1000 --parallel "$parallel"
 		wait $!
-		check judge client "${kind%:*}" "$WORK/${kind%:*}.out" 1000
+		check judge client "$name" "$WORK/$name.out" 1000
 	done
+}
+
+# Servers whose speed differs by four: round-robin gives all the same, and the slowest one's queue decides.
+# Least-connections counts a flow until its entry ends, seconds after the connection. 24 at a time, then 6.
+if phase compare; then
+	compare bid:8080:24 rr:8081:24 lc:8082:24 bid-light:8080:6 rr-light:8081:6 lc-light:8082:6
 	delays FIRST
 	run bid6 "$VIP6" 8080 300 --parallel 12
 	check judge client bid6 "$WORK/bid6.out" 300
+	run first "$VIP4" 8083 300 --parallel 12
+	check judge client first-answer-wins "$WORK/first.out" 300
 	check none_half_open
-	check /usr/bin/python3 "$here/live.py" better "$WORK/bid.out" "$WORK/rr.out" "$WORK/lc.out"
-	figures compare "$(/usr/bin/python3 "$here/live.py" figures "$WORK/bid.out" "$WORK/rr.out" "$WORK/lc.out")"
+	files=("$WORK"/{bid,rr,lc}.out) light=("$WORK"/{bid,rr,lc}-light.out)
+	check /usr/bin/python3 "$here/live.py" better 0.8 "${files[@]}"
+	check /usr/bin/python3 "$here/live.py" better 0.9 "${light[@]}"
+	figures compare "$(/usr/bin/python3 "$here/live.py" figures "${files[@]}" "${light[@]}")"
 fi
 
 if phase follow; then
@@ -173,8 +188,8 @@ if phase all-traffic; then
 	for name in a b c; do
 		on_server "$name" "$TOP/examples/bidding/all-traffic.sh" down "$VIP4"
 		on_server "$name" "$TOP/examples/bidding/all-traffic.sh" down "$VIP6"
-		on_server "$name" "$TOP/examples/bidding/detour.sh" up 10.0.0.2 8080
-		on_server "$name" "$TOP/examples/bidding/detour.sh" up 2001:db8:2::2 8080
+		on_server "$name" "$TOP/examples/bidding/detour.sh" up 10.0.0.2 8080,8083
+		on_server "$name" "$TOP/examples/bidding/detour.sh" up 2001:db8:2::2 8080,8083
 	done
 fi
 
@@ -193,7 +208,7 @@ if phase kill; then
 	on_server a ip link set eth0 up
 	for family in 10.0.0.2 2001:db8:2::2; do
 		on_server a ip route replace default via 10.0.0.1
-		on_server a "$TOP/examples/bidding/detour.sh" up "$family" 8080
+		on_server a "$TOP/examples/bidding/detour.sh" up "$family" 8080,8083
 	done
 	start server-a-8080 "$(server_ns a)" "${CPUS[0]}" "$TG_SERVER" --name a --port 8080 --workers 1 \
 		--delay const:2000 --delay-file "$WORK/delay-a"

@@ -164,7 +164,7 @@ static const struct sweep {
 } sweeps[] = {
 	{"servers", put_servers, true, true, {2, 4, 8, 16, 32, 64}},
 	{"staleness", put_staleness, true, true, {0.001, 0.005, 0.02, 0.1, 0.5, 2}},
-	{"rate", put_rate, true, true, {0.25, 1, 4, 16, -1}},
+	{"rate", put_rate, true, true, {0.25, 1, 4, -1}},
 	{"load", put_load, true, true, {0.3, 0.5, 0.7, 0.8, 0.9, -1}},
 	{"shape", put_shape, true, true, {1.1, 1.2, 1.5, 2, 2.5, -1}},
 	{"tasks", put_tasks, true, false, {0, 2, 4, 8, 16, 32}},

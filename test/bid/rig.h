@@ -48,6 +48,7 @@ static struct {
 	struct rte_mempool *pool;
 	unsigned int workers;
 	bool v6;
+	const char *policy; /* NULL: bid */
 } rig;
 
 static inline void rig_spend(struct tg_virtual_time *t, unsigned int packets)
@@ -86,8 +87,9 @@ static inline struct tg_config *rig_config(unsigned int servers, const char *bid
 			 "{\"name\":\"back\",\"port\":\"net_ring_rigback\",\"role\":\"server\","
 			 "\"addresses\":[\"10.0.0.2/24\"]}],"
 			 "\"services\":[{\"name\":\"web\",\"address\":\"%s\",\"protocol\":\"tcp\","
-			 "\"ports\":[80],\"policy\":\"bid\",\"bid\":{%s}%s,\"servers\":[",
-			 rig.v6 ? "2001:db8::c000:20a" : "192.0.2.10", bid, more);
+			 "\"ports\":[80],\"policy\":\"%s\",\"bid\":{%s}%s,\"servers\":[",
+			 rig.v6 ? "2001:db8::c000:20a" : "192.0.2.10",
+			 rig.policy != NULL ? rig.policy : "bid", bid, more);
 
 	for (unsigned int i = 0; i < servers; i++)
 		n += snprintf(
