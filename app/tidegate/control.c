@@ -11,6 +11,7 @@
 
 #include "auction.h"
 #include "costs.h"
+#include "exception.h"
 #include "health.h"
 #include "load.h"
 #include "watch.h"
@@ -70,7 +71,7 @@ static void send_frame(void *ctx, uint16_t port, const uint8_t *frame, uint16_t 
 	if (to != NULL) {
 		memcpy(to, frame, len);
 		m->port = port;
-		if (rte_ring_sp_enqueue(g->control_out, m) == 0)
+		if (rte_ring_mp_enqueue(g->control_out, m) == 0)
 			return;
 	}
 	rte_pktmbuf_free(m); /* asked again at the next tick */
@@ -114,6 +115,7 @@ void tg_control_tick(struct tg_gateway *g, uint64_t now)
 		g->neigh_due = now + tg_us_to_ticks(&g->clock, NEIGH_PERIOD_MS * 1000);
 		resolve_neighbours(g, now);
 	}
+	tg_exception_tick(g, now);
 	pthread_mutex_unlock(&g->mutex);
 	tg_health_tick(g, now);
 }

@@ -15,6 +15,7 @@
 #include "admission.h"
 #include "auction.h"
 #include "control.h"
+#include "exception.h"
 #include "health.h"
 #include "load.h"
 #include "owner.h"
@@ -28,6 +29,7 @@
 #include "watch.h"
 
 #define INBOX_SIZE       4096
+#define CONTROL_OUT_SIZE 1024
 #define POOL_CACHE       256
 #define AGE_PERIOD_MS    1 /* a sweep step round; the whole table in about a second */
 #define AGE_STEP_BUCKETS 16
@@ -62,9 +64,11 @@ static int make_pools(struct tg_gateway *g, const struct tg_config *c, char *err
 	unsigned int n = g->n_workers * (INBOX_SIZE + POOL_CACHE * 2 + TG_BURST_MAX * 4);
 	struct rte_mempool *any = NULL;
 
-	n += TG_HEALTH_ANSWERS;
+	n += TG_HEALTH_ANSWERS + CONTROL_OUT_SIZE;
 	if (tg_config_has_admission(c))
 		n += g->n_workers * TG_ADMIT_CLASSES * TG_WAITING_MAX;
+	for (unsigned int p = 0; p < c->n_ports; p++)
+		n += c->ports[p].kernel[0] != '\0' ? TG_EXCEPTION_BUFFERS : 0;
 	for (unsigned int p = 0; p < c->n_ports; p++)
 		n += g->n_workers *
 		     (c->ports[p].rx_descriptors + c->ports[p].tx_descriptors + TG_TX_WAITING);
@@ -133,7 +137,7 @@ static int make_rings(struct tg_gateway *g, char *err, size_t err_len)
 			return -ENOMEM;
 	}
 	snprintf(name, sizeof(name), "%scontrol_out", g->name);
-	g->control_out = rte_ring_create(name, 256, rte_socket_id(), RING_F_SP_ENQ | RING_F_SC_DEQ);
+	g->control_out = rte_ring_create(name, CONTROL_OUT_SIZE, rte_socket_id(), RING_F_SC_DEQ);
 	snprintf(name, sizeof(name), "%sanswers", g->name);
 	g->answers = rte_ring_create(name, TG_HEALTH_ANSWERS, rte_socket_id(), RING_F_SC_DEQ);
 	return g->control_out != NULL && g->answers != NULL ? 0 : -ENOMEM;
@@ -172,6 +176,7 @@ static int equip_worker(struct tg_gateway *g, struct tg_worker *w, const struct 
 	w->inbox = g->inbox;
 	w->control_out = w->index == 0 ? g->control_out : NULL;
 	w->answers = g->answers;
+	w->exception = g->exception;
 	w->qsbr = g->qsbr;
 	w->published = &g->snapshot;
 	w->stop = &g->stop;
@@ -315,6 +320,8 @@ int tg_gateway_make(struct tg_gateway *g, const struct tg_options *options,
 	if (r == 0)
 		r = make_rings(g, err, err_len);
 	if (r == 0)
+		r = tg_exception_create(g, config, &g->exception, err, err_len);
+	if (r == 0)
 		r = make_workers(g, config, env, err, err_len);
 	if (r == 0)
 		r = tg_control_load(g, config, err, err_len);
@@ -363,6 +370,11 @@ int tg_gateway_start(struct tg_gateway *g, const struct tg_options *options,
 		if (r != 0)
 			snprintf(err, err_len, "cannot start the thread of flow_table.snapshot");
 	}
+	if (r == 0 && g->exception != NULL) {
+		r = tg_exception_start(g->exception);
+		if (r != 0)
+			snprintf(err, err_len, "cannot start the thread of ports[].kernel");
+	}
 	if (r != 0) {
 		tg_gateway_stop(g);
 		tg_gateway_free(g);
@@ -397,6 +409,7 @@ void tg_gateway_stop(struct tg_gateway *g)
 		tg_auctions_discard(g->worker[i]);
 	}
 	tg_health_discard(g);
+	tg_exception_stop(g->exception);
 	for (unsigned int p = 0; p < g->n_ports; p++)
 		tg_port_stop(&g->ports[p]);
 }
@@ -417,6 +430,7 @@ void tg_gateway_free(struct tg_gateway *g)
 		tg_mem_free(g->others[i]);
 		rte_ring_free(g->inbox[i]);
 	}
+	tg_exception_free(g->exception);
 	rte_ring_free(g->control_out);
 	rte_ring_free(g->answers);
 	tg_registry_free(g->registry);

@@ -27,6 +27,7 @@ struct tg_health;
 struct tg_restart;
 struct tg_metrics_http;
 struct tg_recording_file;
+struct tg_exception;
 
 struct tg_gateway {
 	const struct tg_options *options;
@@ -64,8 +65,9 @@ struct tg_gateway {
 	struct tg_health *health; /* which servers are alive; NULL in shadow mode */
 	uint64_t costs_due, neigh_due, stats_due;
 	uint64_t reloads, reloads_failed;
-	struct tg_restart *restart; /* flows in a file; NULL: not wanted */
-	uint8_t *file_state;        /* by server id: its state in the file last read */
+	struct tg_restart *restart;     /* flows in a file; NULL: not wanted */
+	struct tg_exception *exception; /* the way to the kernel; NULL: not wanted */
+	uint8_t *file_state;            /* by server id: its state in the file last read */
 };
 
 /* What a gateway is made for: a process's lcores, or one of several in a simulation. */

@@ -64,7 +64,7 @@ static int send_probe(struct tg_gateway *g, uint16_t server, const uint8_t *fram
 			 (to = rte_pktmbuf_append(m, (uint16_t)(FRAME_MIN - m->pkt_len))) != NULL)
 			memset(to, 0,
 			       (size_t)(rte_pktmbuf_mtod_offset(m, char *, m->pkt_len) - to));
-		if (fault == -ENOBUFS && rte_ring_sp_enqueue(g->control_out, m) == 0)
+		if (fault == -ENOBUFS && rte_ring_mp_enqueue(g->control_out, m) == 0)
 			return 0;
 	}
 	rte_pktmbuf_free(m);

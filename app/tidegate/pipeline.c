@@ -7,6 +7,7 @@
 #include "admission.h"
 #include "auction.h"
 #include "entrance.h"
+#include "exception.h"
 #include "guarding.h"
 #include "health.h"
 #include "owner.h"
@@ -538,7 +539,8 @@ void tg_pipeline_departed_burst(struct tg_worker *w, struct tg_burst *b, const u
 void tg_pipeline_finish(struct tg_worker *w, struct tg_burst *b)
 {
 	for (unsigned int i = 0; i < b->n; i++) {
-		if (b->verdict[i] != TG_DROP)
+		if (b->verdict[i] != TG_DROP ||
+		    (unlikely(w->exception != NULL) && tg_exception_take(w, b, i)))
 			continue;
 		w->stats.dropped[b->reason[i]]++;
 		rte_pktmbuf_free(b->mbuf[i]);

@@ -9,6 +9,10 @@
 /* Drops every capability of the calling thread, for good. 0 or -errno. */
 int tg_privilege_drop(void);
 
+/* The same but for CAP_NET_ADMIN, if the thread has it: the thread that keeps the addresses of the kernel's
+ * interfaces. */
+void tg_privilege_keep_net_admin(void);
+
 /* lcore entry: drops, then tg_worker_main(worker). */
 int tg_privilege_drop_and_run(void *worker);
 

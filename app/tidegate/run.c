@@ -13,6 +13,7 @@
 #include "control.h"
 #include "control_socket.h"
 #include "eal.h"
+#include "exception.h"
 #include "host.h"
 #include "metrics_http.h"
 #include "notify.h"
@@ -24,11 +25,15 @@
 #include "totals.h"
 #include "watch.h"
 
+#define WITHDRAW_MS 1000
+
 struct loop {
 	struct tg_gateway *g;
 	const volatile bool *quit;
 	volatile bool *hup;
 	uint64_t stats_due;
+	bool leaving;     /* told to end: services are withdrawn */
+	uint64_t last_at; /* ticks: then it ends */
 	struct tg_terminal terminal;
 	struct tg_notify notify;
 	int result;
@@ -75,6 +80,21 @@ static void take_hup(struct loop *l)
 		      (unsigned long long)tg_notify_clock_us());
 	reload(l->g);
 	tg_notify_say(&l->notify, "READY=1");
+/* Told to end. Addresses that a routing daemon announces are withdrawn first, and what is on its way
+ * here until the routers have heard of it is still forwarded. */
+static bool ends(struct loop *l)
+{
+	uint64_t now = rte_rdtsc();
+
+	if (!*l->quit)
+		return false;
+	if (!l->leaving) {
+		l->leaving = true;
+		l->last_at = tg_exception_withdraw(l->g) == 0
+				     ? now
+				     : now + tg_us_to_ticks(&l->g->clock, WITHDRAW_MS * 1000);
+	}
+	return now >= l->last_at;
 }
 
 static void *control_loop(void *ctx)
@@ -88,7 +108,7 @@ static void *control_loop(void *ctx)
 		l->result = 1;
 	}
 	l->stats_due = rte_rdtsc() + period;
-	while (!*l->quit && l->result == 0) {
+	while (!ends(l) && l->result == 0) {
 		tg_control_socket_poll(g->socket, TG_CONTROL_TICK_MS);
 		tg_control_tick(g, rte_rdtsc());
 		if (g->options->interactive)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "telemetry.h"
 
+#include "exception.h"
+
 #include <errno.h>
 #include <rte_cycles.h>
 #include <rte_telemetry.h>
@@ -287,6 +289,19 @@ static void snapshot_of_flows(struct query *q, const struct tg_restart *r)
 	tg_tel_u64(q->d, "snapshot_failures", tg_stat_read(&s->failures));
 }
 
+static void kernel(struct query *q, const struct tg_exception *x)
+{
+	struct tg_exception_stats s;
+
+	tg_exception_stats(x, &s);
+	tg_tel_u64(q->d, "to_kernel", q->totals.all.to_kernel);
+	tg_tel_u64(q->d, "kernel_delivered", s.delivered);
+	tg_tel_u64(q->d, "kernel_refused", s.refused);
+	tg_tel_u64(q->d, "from_kernel", s.sent);
+	tg_tel_u64(q->d, "from_kernel_unsent", s.unsent);
+	tg_tel_u64(q->d, "announced", tg_exception_announced(x));
+}
+
 static int flows(struct query *q)
 {
 	const struct tg_flow_stats *f = &q->totals.flows;
@@ -301,6 +316,8 @@ static int flows(struct query *q)
 	tg_tel_u64(q->d, "repicked", q->totals.all.repicked);
 	tg_tel_u64(q->d, "icmp_errors", q->totals.all.icmp_errors);
 	tg_tel_u64(q->d, "too_big_sent", q->totals.all.too_big_sent);
+	if (q->g->exception != NULL)
+		kernel(q, q->g->exception);
 	if (q->g->restart != NULL)
 		snapshot_of_flows(q, q->g->restart);
 	return 0;

@@ -38,6 +38,7 @@ struct tg_tx;
 struct tg_auctions;
 struct tg_rx;
 struct tg_admission;
+struct tg_exception;
 
 /* Control asks a worker about one flow; the worker copies its entry between two turns. */
 struct tg_flow_query {
@@ -89,11 +90,12 @@ struct tg_worker {
 	tg_sample_fn sample;
 	void *sample_ctx;
 	/* gateway only */
-	struct rte_ring **inbox;      /* by worker index: packets handed over to it */
-	struct rte_ring *control_out; /* frames that control wants sent, worker 0 */
-	struct rte_ring *answers;     /* to health checks: to control; shared by all workers */
-	struct tg_rx *rx;             /* one a port */
-	struct tg_tx *tx;             /* one a port */
+	struct rte_ring **inbox;        /* by worker index: packets handed over to it */
+	struct rte_ring *control_out;   /* frames that control and the kernel want sent, worker 0 */
+	struct rte_ring *answers;       /* to health checks: to control; shared by all workers */
+	struct tg_exception *exception; /* the way to the kernel, shared; NULL: there is none */
+	struct tg_rx *rx;               /* one a port */
+	struct tg_tx *tx;               /* one a port */
 	struct tg_sched sched;
 	struct tg_idle idle;
 	struct tg_task ageing;

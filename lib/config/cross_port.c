@@ -38,7 +38,15 @@ static void check_names(struct tg_reader *r, const struct tg_config *c, unsigned
 			tg_fault(r, "name \"%s\" is ports[%u]'s already", p->name, j);
 		if (p->port[0] != '\0' && strcmp(p->port, c->ports[j].port) == 0)
 			tg_fault(r, "port \"%s\" is ports[%u]'s already", p->port, j);
+		if (p->kernel[0] != '\0' && strcmp(p->kernel, c->ports[j].kernel) == 0)
+			tg_fault(r, "kernel \"%s\" is ports[%u]'s already", p->kernel, j);
 	}
+	for (unsigned int j = 0; j < c->n_ports; j++)
+		if (p->kernel[0] != '\0' && strcmp(p->kernel, c->ports[j].port) == 0)
+			tg_fault(r,
+				 "kernel \"%s\" is the port of ports[%u]: the kernel needs a device of its own, "
+				 "as --vdev=net_tap0,iface=tgk0",
+				 p->kernel, j);
 }
 
 /* Whose own address is a, looking at what stands before ports[end_port].addresses[end]? */
@@ -172,6 +180,23 @@ static void check_server(struct tg_reader *r, const struct tg_config *c,
 			 text);
 }
 
+/* Where a service's address is announced: on the kernel's interface of a port that clients come by. */
+static void check_announced(struct tg_reader *r, const struct tg_config *c)
+{
+	for (unsigned int i = 0; i < c->n_ports; i++)
+		if (c->ports[i].kernel[0] != '\0' && c->ports[i].role != TG_ROLE_SERVER)
+			return;
+	for (unsigned int i = 0; i < c->n_services; i++) {
+		size_t mark = tg_path_push(r, "services[%u].announce", i);
+
+		if (c->services[i].announce)
+			tg_fault(
+				r,
+				"no port with role \"client\" or \"both\" has a `kernel` device to announce it on");
+		tg_path_pop(r, mark);
+	}
+}
+
 void tg_cross_check_ports(struct tg_reader *r, const struct tg_config *c)
 {
 	for (unsigned int i = 0; i < c->n_ports; i++) {
@@ -183,6 +208,7 @@ void tg_cross_check_ports(struct tg_reader *r, const struct tg_config *c)
 		tg_path_pop(r, mark);
 	}
 	check_roles(r, c);
+	check_announced(r, c);
 	for (unsigned int i = 0; i < c->n_services; i++) {
 		const struct tg_config_service *s = &c->services[i];
 

@@ -93,6 +93,7 @@ static const struct tg_config_key port_keys[] = {
 	{UINT(tx_descriptors, DESCRIPTORS_MIN, DESCRIPTORS_MAX), .standard = "256"},
 	{KEY(rx_queues, read_queues), .min = 1, .max = QUEUES_MAX, .standard = "auto"},
 	{UINT(rate_mbps, 1, 10000000), .standard = "unknown"},
+	{KEY(kernel, tg_read_name), .standard = "none"},
 };
 
 static void read_port(struct tg_reader *r, json_t *v, unsigned int i, void *config)

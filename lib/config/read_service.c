@@ -133,6 +133,7 @@ static const struct tg_config_key service_keys[] = {
 	 .read = tg_read_access,
 	 .offset = offsetof(struct tg_config_service, guard),
 	 .standard = "none (everybody may)"},
+	{KEY(announce, tg_read_bool), .standard = "false"},
 	{KEY(bid, tg_read_bid)},
 	{.name = "health",
 	 .read = tg_read_health,

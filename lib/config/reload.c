@@ -54,6 +54,7 @@ static void compare_port(struct compare *x, const struct tg_config_port *a,
 	compare_number(x, "tx_descriptors", a->tx_descriptors, b->tx_descriptors);
 	compare_number(x, "rx_queues", a->rx_queues, b->rx_queues);
 	compare_number(x, "rate_mbps", a->rate_mbps, b->rate_mbps);
+	compare_text(x, "kernel", a->kernel, b->kernel);
 }
 
 int tg_config_reloadable(const struct tg_config *a, const struct tg_config *b,

@@ -68,6 +68,7 @@ struct tg_config_service {
 	uint32_t admission_wait_max_us;
 	struct tg_admit_params *admission; /* NULL: off. Services of one pool have the same */
 	bool decrement_ttl, answer_ping;
+	bool announce; /* its address is on the kernel's interface while a server is alive */
 	unsigned int n_servers;
 	struct tg_config_server *servers;
 };
@@ -81,8 +82,9 @@ struct tg_config_port {
 	struct tg_addr gateways[TG_PORT_ADDRESSES_MAX];
 	uint16_t vlan; /* 0: keep the frame's tags */
 	uint16_t mtu, rx_descriptors, tx_descriptors;
-	uint16_t rx_queues; /* 0: one a worker if the port can */
-	uint32_t rate_mbps; /* 0: unknown */
+	uint16_t rx_queues;       /* 0: one a worker if the port can */
+	uint32_t rate_mbps;       /* 0: unknown */
+	char kernel[TG_NAME_MAX]; /* ethdev of the kernel's end; "": none */
 };
 
 /* The loop of every worker. */

@@ -84,7 +84,7 @@ def server_is_what_the_capture_shows(folder):
               connection(lambda p: ether(ip6("fd00::2", "fd00::12", 4, p), 0x86DD), 1002, 4000) +
               connection(lambda p: ether(p, dst=b"\2\0\0\0\0\x13"), 1003, 6000) + connection(ether, 1004, 8000))
     code, _, _, r = run(folder, pcap(sorted(frames)), config=CONFIG)
-    assert code == 0 and r["packets"] == {"received": 168, "forwarded": 168, "dropped": 0, "replied": 0}, r["packets"]
+    assert code == 0 and r["packets"] == {"received": 168, "forwarded": 168, "dropped": 0, "replied": 0, "to_kernel": 0}, r["packets"]
     flows = {f["client_port"]: f for f in r["services"][0]["flows"]}
     assert [flows[1001 + i]["server"] for i in range(3)] == ["v4", "v6", "mac"], flows
     assert [flows[1001 + i]["would_pick"] for i in range(4)] == [False, False, False, True], flows

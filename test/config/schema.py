@@ -41,7 +41,7 @@ BASE = {
         {"name": "arm", "port": "net_tap0", "role": "both",
          "addresses": ["10.0.0.2/24", "2001:db8::2/64"], "gateways": ["10.0.0.1", "2001:db8::1"],
          "vlan": 7, "mtu": 9000, "rx_descriptors": 512, "tx_descriptors": 512, "rx_queues": 2,
-         "rate_mbps": 10000},
+         "rate_mbps": 10000, "kernel": "net_tap1"},
     ],
     "tiers": [{"name": "far", "delay_us": 3000}],
     "services": [
@@ -54,7 +54,7 @@ BASE = {
                        "segments": {"by": "match", "ipv4_prefix": 16, "ipv6_prefix": 56, "slots": 128, "hi_per_s": 500,
                                     "lo_per_s": 100, "max_per_s": 900, "calm_intervals": 5},
                        "match": [{"prefix": "198.51.100.0/24", "segment": "batch", "value": "best-effort"}]},
-         "decrement_ttl": False, "answer_ping": False,
+         "decrement_ttl": False, "answer_ping": False, "announce": True,
          "limits": {"new_per_s": 1000, "new_drop_per_s": 2000, "packets_per_s": 50000, "packets_drop_per_s": 90000},
          "access": [{"prefix": "203.0.113.0/24", "action": "deny"}, {"prefix": "2001:db8:bad::/48", "action": "allow"}],
          "bid": {"window_us": 200, "syn_rate": 500, "auctions": 64, "missed": 2, "probe_s": 5},

@@ -18,18 +18,19 @@ service() {
 		"$name" "$address" "$protocol" "$port" "$forward" "$policy" "${SERVICE_MORE:+, $SERVICE_MORE}" "$(list "$@")"
 }
 
-# gateway_config FORM SERVICE…: writes $WORK/gateway.json for the network of that form.
+# gateway_config FORM SERVICE…: writes $WORK/gateway.json for the network of that form. KERNEL=yes: the port that
+# clients come by has the kernel's interface tgk0 as its twin.
 gateway_config() {
-	local form=$1 ports
+	local form=$1 ports kernel="${KERNEL:+, \"kernel\": \"net_tap0\"}"
 	shift
 	if [ "$form" = two-arm ]; then
 		ports='{"name": "front", "port": "net_af_packet0", "role": "client",
-			"addresses": ["198.51.100.2/24", "2001:db8:1::2/64"]},
+			"addresses": ["198.51.100.2/24", "2001:db8:1::2/64"]'"$kernel"'},
 			{"name": "back", "port": "net_af_packet1", "role": "server", "mtu": 1600,
 			"addresses": ["10.0.0.2/24", "2001:db8:2::2/64"]}'
 	else
 		ports='{"name": "switch", "port": "net_af_packet1", "role": "both", "mtu": 1600,
-			"addresses": ["10.0.0.2/24", "2001:db8:2::2/64"]}'
+			"addresses": ["10.0.0.2/24", "2001:db8:2::2/64"]'"$kernel"'}'
 	fi
 	cat >"$WORK/gateway.json" <<-END
 		{"version": 1,
@@ -40,6 +41,7 @@ gateway_config() {
 	END
 	GATEWAY_VDEVS=("--vdev=net_af_packet1,iface=gw1")
 	[ "$form" != two-arm ] || GATEWAY_VDEVS+=("--vdev=net_af_packet0,iface=gw0")
+	[ -z "$kernel" ] || GATEWAY_VDEVS+=("--vdev=net_tap0,iface=tgk0")
 }
 
 gateway_start() {

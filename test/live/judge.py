@@ -152,9 +152,16 @@ def truth(*pairs):
     print(json.dumps({"source": "client", "services": services}, indent=1, sort_keys=True))
 
 
+def counts(*paths):
+    """Requests of clients, those that failed among them."""
+    all_of = [last_json(p) for p in paths]
+    failed = sum(r.get("failures", 0) + r.get("moved", 0) for r in all_of)
+    print(sum(r["requests"] for r in all_of) + failed, failed)
+
+
 def now():
     print(time.monotonic_ns())
 
 
 if __name__ == "__main__":
-    {f.__name__: f for f in (client, shares, p50, nginx, between, totals, truth, now)}[sys.argv[1]](*sys.argv[2:])
+    {f.__name__: f for f in (client, shares, p50, nginx, between, totals, truth, counts, now)}[sys.argv[1]](*sys.argv[2:])

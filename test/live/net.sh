@@ -138,6 +138,20 @@ mute() {
 	in_ns "$1" sysctl -qw net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.default.disable_ipv6=1
 }
 
+# kernel_up NS INTERFACE…: the kernel takes part, by the gateway's tap; what comes in by these interfaces themselves,
+# which it would see too, is not for it. The packet sockets of the gateway look before that.
+kernel_up() {
+	local ns=$1 dev
+	shift
+	in_ns "$ns" sysctl -qw net.ipv6.conf.all.disable_ipv6=0 net.ipv6.conf.default.disable_ipv6=0
+	for dev in "$@"; do
+		in_ns "$ns" sysctl -qw "net.ipv6.conf.$dev.disable_ipv6=1"
+		in_ns "$ns" nft add table netdev "$dev" &&
+			in_ns "$ns" nft add chain netdev "$dev" ingress \
+				"{ type filter hook ingress device $dev priority 0; policy drop; }" || return 1
+	done
+}
+
 switch_up() {
 	namespace sw
 	mute sw

@@ -26,7 +26,7 @@ static const char example[] =
 	"     \"gateways\": [\"198.51.100.1\", \"fe80::1\"], \"vlan\": 12, \"mtu\": 9000},\n"
 	"    {\"name\": \"back\", \"port\": \"net_tap1\", \"role\": \"server\","
 	"     \"addresses\": [\"10.0.0.2/24\"], \"rx_descriptors\": 64, \"tx_descriptors\": 128,"
-	"     \"rx_queues\": 3, \"rate_mbps\": 10000}\n"
+	"     \"rx_queues\": 3, \"rate_mbps\": 10000, \"kernel\": \"net_tap2\"}\n"
 	"  ],\n"
 	"  \"tiers\": [{\"name\": \"edge\", \"delay_us\": 700}],\n"
 	"  \"services\": [\n"
@@ -135,6 +135,7 @@ START_TEST(every_key_arrives)
 	ck_assert_uint_eq(p->tx_descriptors, 128);
 	ck_assert_uint_eq(p->rx_queues, 3);
 	ck_assert_uint_eq(p->rate_mbps, 10000);
+	ck_assert_str_eq(p->kernel, "net_tap2");
 	done(c);
 }
 END_TEST
@@ -530,9 +531,10 @@ START_TEST(reload_or_restart)
 	b->ports[1].tx_descriptors = 129;
 	b->ports[1].rx_queues = 4;
 	b->ports[1].rate_mbps = 9;
+	strcpy(b->ports[1].kernel, "net_tap3");
 	strcpy(b->ports[0].port, "5");
 	ck_assert_int_eq(tg_config_reloadable(a, b, &report), -EBUSY);
-	ck_assert_uint_eq(report.n_faults, 11);
+	ck_assert_uint_eq(report.n_faults, 12);
 	ck_assert_str_eq(report.faults[0],
 			 "flow_table.slots_per_worker: changing 4096 to 8192 needs a restart");
 	ck_assert_str_eq(report.faults[2], "control.mode: changing 0640 to 0600 needs a restart");

@@ -228,6 +228,7 @@ static json_t *packets(const struct tg_totals *t, bool *fits)
 	set(o, "replied", number(t->all.replied), fits);
 	set(o, "made", number(t->all.made), fits);
 	set(o, "taken_in", number(t->all.taken_in), fits);
+	set(o, "to_kernel", number(t->all.to_kernel), fits);
 	return o;
 }
 

@@ -119,6 +119,8 @@ static void packets(const struct tg_report *r, FILE *to)
 		fprintf(to, ", %" PRIu64 " answers to health checks", all->all.taken_in);
 	if (all->all.made > 0)
 		fprintf(to, "; %" PRIu64 " made here for auctions", all->all.made);
+	if (all->all.to_kernel > 0)
+		fprintf(to, ", %" PRIu64 " to the kernel", all->all.to_kernel);
 	fprintf(to, "\n");
 	tg_table_begin(&t, "rll");
 	for (unsigned int i = 1; i < TG_DROP_REASON_COUNT; i++) {

@@ -44,7 +44,7 @@ static const char *device_args(const struct rte_device *d)
 	return a != NULL ? a->args : NULL;
 }
 
-static int find_device(const char *name, uint16_t *id, char *err, size_t err_len)
+int tg_port_find(const char *name, uint16_t *id, char *err, size_t err_len)
 {
 	char *end;
 	unsigned long n = strtoul(name, &end, 10);
@@ -242,7 +242,7 @@ int tg_port_start(struct tg_port *p, const struct tg_config_port *config, unsign
 
 	memset(p, 0, sizeof(*p));
 	snprintf(p->name, sizeof(p->name), "%s", config->name);
-	r = find_device(config->port, &p->ethdev, err, err_len);
+	r = tg_port_find(config->port, &p->ethdev, err, err_len);
 	if (r != 0)
 		return r;
 	r = rte_eth_dev_info_get(p->ethdev, &info);

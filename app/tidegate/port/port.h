@@ -61,6 +61,9 @@ int tg_port_start(struct tg_port *p, const struct tg_config_port *config, unsign
 		  unsigned int n_pools, char *err, size_t err_len);
 void tg_port_stop(struct tg_port *p);
 
+/* The DPDK device of that number or name. -ENODEV and a sentence that lists those there are. */
+int tg_port_find(const char *name, uint16_t *ethdev, char *err, size_t err_len);
+
 /* After all have started: where ports hash differently a flow that changes ports would change
  * workers, so then none is believed and our own keyed hash decides for all. */
 void tg_port_agree(struct tg_port *ports, unsigned int n);
