@@ -98,6 +98,8 @@ static inline uint32_t cost_of(struct tg_worker *w, const struct tg_burst *b, un
 		return 1;
 	if (cost == TG_ADMIT_BYTE)
 		return b->wire_len[i];
+	if ((p->flags & TG_PKT_LATER) != 0)
+		return 0;
 	if (cost == TG_ADMIT_EXCHANGE && opens_nothing(p, b->flow[i]))
 		return 0;
 	return opens_unpaid(w, b, i, cost);

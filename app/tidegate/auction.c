@@ -266,7 +266,7 @@ bool tg_auction_syn(struct tg_worker *w, struct tg_burst *b, unsigned int i, str
 	uint16_t except = TG_NO_SERVER;
 	struct tg_auction *a;
 
-	if (c == NULL || w->auctions == NULL || (p->key.flags & TG_KEY_FRAGMENT) != 0 ||
+	if (c == NULL || w->auctions == NULL || (p->flags & TG_PKT_FRAGMENT) != 0 ||
 	    (p->tcp_flags & (TG_TCP_SYN | TG_TCP_ACK | TG_TCP_RST | TG_TCP_FIN)) != TG_TCP_SYN)
 		return false;
 	if (p->payload_len > 0) { /* TCP Fast Open (RFC 7413): N servers would do it N times */

@@ -53,8 +53,7 @@ static uint32_t toeplitz(const struct tg_port *port, const struct tg_pkt *p)
 		tuple[n++] = word(&p->key.client.b[i]);
 	for (unsigned int i = from; i < 16; i += 4)
 		tuple[n++] = word(&p->dst.b[i]);
-	if (!(p->flags & TG_PKT_FRAGMENT) &&
-	    (p->key.protocol == IPPROTO_TCP || p->key.protocol == IPPROTO_UDP))
+	if ((p->key.protocol == IPPROTO_TCP || p->key.protocol == IPPROTO_UDP))
 		tuple[n++] = (uint32_t)rte_be_to_cpu_16(p->key.client_port) << 16 |
 			     rte_be_to_cpu_16(p->key.service_port);
 	return rte_softrss(tuple, n, port->rss_key);
@@ -65,7 +64,7 @@ unsigned int tg_owner_of(const struct tg_port *port, unsigned int n_workers, con
 {
 	if (port->reta_size == 0 || port->rx_queues < n_workers)
 		return (unsigned int)(((hash >> 32) * n_workers) >> 32);
-	if (!has_rss || (p->flags & (TG_PKT_ICMP_ERROR |
+	if (!has_rss || (p->flags & (TG_PKT_ICMP_ERROR | TG_PKT_FRAGMENT |
 				     TG_PKT_RETURN))) /* the port hashed that, not the flow */
 		rss = toeplitz(port, p);
 	return port->reta[rss & (port->reta_size - 1u)];
@@ -79,8 +78,7 @@ void tg_owner_hand_over(struct tg_worker *w, struct tg_burst *b)
 		struct rte_mbuf *m = b->mbuf[i];
 		unsigned int owner;
 
-		/* fragments need no entry: whoever has them sends them on */
-		if (b->verdict[i] != TG_FORWARD || (b->pkt[i].key.flags & TG_KEY_FRAGMENT))
+		if (b->verdict[i] != TG_FORWARD)
 			continue;
 		owner = tg_owner_of(port, w->n_workers, &b->pkt[i],
 				    (m->ol_flags & RTE_MBUF_F_RX_RSS_HASH) != 0, m->hash.rss,

@@ -8,6 +8,7 @@
 #include "auction.h"
 #include "entrance.h"
 #include "exception.h"
+#include "fragments.h"
 #include "guarding.h"
 #include "health.h"
 #include "owner.h"
@@ -98,16 +99,13 @@ static uint16_t pick(struct tg_worker *w, const struct tg_pkt *p, bool consisten
  * TCP: a SYN is placed by the policy. A segment with ACK belongs to a connection that began
  * elsewhere (another gateway, or this one before a restart): the consistent hash is the best guess
  * at its server. With FIN or RST the connection ends: no entry. Neither SYN, ACK nor RST: no TCP
- * implementation sends that (RFC 9293), port scanners do. Fragments carry no ports: by addresses.
+ * implementation sends that (RFC 9293), port scanners do.
  */
 static enum tg_reason first_packet(const struct tg_pkt *p, bool *consistent, bool *entry)
 {
 	*consistent = false;
 	*entry = true;
-	if (p->key.flags & TG_KEY_FRAGMENT) {
-		*consistent = true;
-		*entry = false;
-	} else if (p->key.protocol == IPPROTO_TCP) {
+	if (p->key.protocol == IPPROTO_TCP) {
 		uint8_t f = p->tcp_flags;
 
 		if ((f & (TG_TCP_SYN | TG_TCP_ACK | TG_TCP_RST)) == 0 ||
@@ -282,13 +280,17 @@ static bool repick(struct tg_worker *w, struct tg_burst *b, unsigned int i, stru
 	return true;
 }
 
-/* An ICMP error goes where the flow goes that it is about, and leaves no trace in it. */
-static void follow_error(struct tg_worker *w, struct tg_burst *b, unsigned int i)
+/* What is no packet of the flow itself goes where the flow goes, and leaves no trace in it: an ICMP error
+ * that is about it, a later fragment of a datagram. */
+static void follow_quietly(struct tg_worker *w, struct tg_burst *b, unsigned int i)
 {
 	const struct tg_pkt *p = &b->pkt[i];
 	const struct tg_flow *f = b->flow[i];
-	bool guess = f == NULL || (f->asking & TG_FLOW_GUESS) != 0;
+	bool guess;
 
+	if (f == NULL) /* the first fragment in the same burst may have made it */
+		f = tg_flow_find(w->flows, &p->key, b->hash[i]);
+	guess = f == NULL || (f->asking & TG_FLOW_GUESS) != 0;
 	b->flow[i] = NULL;
 	if (f != NULL && server_stands(w, f))
 		b->server[i] = f->server;
@@ -300,7 +302,10 @@ static void follow_error(struct tg_worker *w, struct tg_burst *b, unsigned int i
 	}
 	if (guess && tells_alternatives(w, p))
 		name_alternatives(w, b, i);
-	w->stats.icmp_errors++;
+	if ((p->flags & TG_PKT_FRAGMENT) != 0)
+		w->stats.fragments++;
+	else
+		w->stats.icmp_errors++;
 }
 
 /* A flow that did not begin here, as far as this gateway saw. */
@@ -323,8 +328,8 @@ static void follow_flows(struct tg_worker *w, struct tg_burst *b)
 
 		if (b->verdict[i] != TG_FORWARD)
 			continue;
-		if (unlikely((b->pkt[i].flags & TG_PKT_ICMP_ERROR) != 0)) {
-			follow_error(w, b, i);
+		if (unlikely((b->pkt[i].flags & (TG_PKT_ICMP_ERROR | TG_PKT_LATER)) != 0)) {
+			follow_quietly(w, b, i);
 			continue;
 		}
 		f = b->flow[i];
@@ -446,6 +451,8 @@ void tg_pipeline_run(struct tg_worker *w, struct tg_burst *b)
 		pass_by_neighbours(b);
 	}
 	tg_lap(w, TG_STAGE_NEIGH, b->n);
+	if (unlikely(b->fragments))
+		tg_fragments_burst(w, b);
 	tg_service_match(w->snapshot->services, b);
 	if (unlikely(w->snapshot->bids))
 		tg_auction_mark(w, b, false);
@@ -459,6 +466,8 @@ void tg_pipeline_run(struct tg_worker *w, struct tg_burst *b)
 void tg_pipeline_run_handed(struct tg_worker *w, struct tg_burst *b)
 {
 	tg_parse_burst(b);
+	if (unlikely(b->fragments))
+		tg_fragments_burst(w, b);
 	tg_service_match(w->snapshot->services, b);
 	if (unlikely(w->snapshot->bids))
 		tg_auction_mark(w, b, true);

@@ -7,6 +7,7 @@
 
 #include "admission.h"
 #include "auction.h"
+#include "fragments.h"
 #include "owner.h"
 #include "pipeline.h"
 #include "port/rx.h"
@@ -50,9 +51,11 @@ int tg_worker_create(const struct tg_worker_env *env, unsigned int index, unsign
 	w->stats.gate.late_service =
 		tg_mem_zalloc("late by service",
 			      TG_SERVICES_MAX * TG_GATE_PLACES * sizeof(uint64_t), 64, socket);
+	w->fragments = tg_fragments_create(socket);
 	w->copies = tg_mem_zalloc("first copies", sizeof(*w->copies), 64, socket);
 	if (w->local == NULL || w->own == NULL || w->tally == NULL || w->generation == NULL ||
-	    w->stats.gate.late_service == NULL || w->copies == NULL || w->guard == NULL)
+	    w->stats.gate.late_service == NULL || w->copies == NULL || w->fragments == NULL ||
+	    w->guard == NULL)
 		goto fail;
 	tg_copies_init(w->copies, &env->clock);
 	err = tg_flow_table_create(env->flow_table, &env->clock, env->flow_secret, socket,
@@ -85,6 +88,7 @@ void tg_worker_free(struct tg_worker *w)
 		tg_flow_table_free(w->flows);
 	tg_auctions_free(w);
 	tg_mem_free(w->copies);
+	tg_fragments_free(w->fragments);
 	tg_mem_free(w->stats.gate.late_service);
 	tg_mem_free(w->generation);
 	tg_mem_free(w->tally);

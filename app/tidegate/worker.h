@@ -39,6 +39,7 @@ struct tg_auctions;
 struct tg_rx;
 struct tg_admission;
 struct tg_exception;
+struct tg_fragments;
 
 /* Control asks a worker about one flow; the worker copies its entry between two turns. */
 struct tg_flow_query {
@@ -76,15 +77,16 @@ struct tg_worker {
 	unsigned int n_ports;
 	struct tg_select_local *local; /* by service id */
 	struct tg_select_view view;
-	const struct tg_costs *costs;  /* NULL offline */
-	struct tg_select_tally *tally; /* by server id: picks of this tick */
-	struct tg_guard_state *guard;  /* by service id */
-	uint32_t *own;                 /* by server id: open flows through this worker */
-	uint16_t *generation;          /* by server id: what own counts */
-	struct tg_auctions *auctions;  /* NULL: no service took bids so far */
-	struct tg_copies *copies;      /* what the gate dropped and TCP will send again */
-	struct tg_bucket ping;         /* answers to echo requests */
-	struct tg_bucket errors;       /* ICMP errors of our own */
+	const struct tg_costs *costs;   /* NULL offline */
+	struct tg_select_tally *tally;  /* by server id: picks of this tick */
+	struct tg_guard_state *guard;   /* by service id */
+	uint32_t *own;                  /* by server id: open flows through this worker */
+	uint16_t *generation;           /* by server id: what own counts */
+	struct tg_auctions *auctions;   /* NULL: no service took bids so far */
+	struct tg_fragments *fragments; /* first ones, remembered */
+	struct tg_copies *copies;       /* what the gate dropped and TCP will send again */
+	struct tg_bucket ping;          /* answers to echo requests */
+	struct tg_bucket errors;        /* ICMP errors of our own */
 	uint16_t outer_id;
 	struct tg_admission *admission; /* NULL: the gateway was started without */
 	tg_sample_fn sample;

@@ -181,7 +181,7 @@ static void check_server(struct tg_reader *r, const struct tg_config *c,
 }
 
 /* Where a service's address is announced: on the kernel's interface of a port that clients come by. */
-static void check_announced(struct tg_reader *r, const struct tg_config *c)
+static void note_announced(struct tg_reader *r, const struct tg_config *c)
 {
 	for (unsigned int i = 0; i < c->n_ports; i++)
 		if (c->ports[i].kernel[0] != '\0' && c->ports[i].role != TG_ROLE_SERVER)
@@ -190,9 +190,8 @@ static void check_announced(struct tg_reader *r, const struct tg_config *c)
 		size_t mark = tg_path_push(r, "services[%u].announce", i);
 
 		if (c->services[i].announce)
-			tg_fault(
-				r,
-				"no port with role \"client\" or \"both\" has a `kernel` device to announce it on");
+			tg_note(r,
+				"no port with role \"client\" or \"both\" has a `kernel` device: nothing is announced");
 		tg_path_pop(r, mark);
 	}
 }
@@ -208,7 +207,7 @@ void tg_cross_check_ports(struct tg_reader *r, const struct tg_config *c)
 		tg_path_pop(r, mark);
 	}
 	check_roles(r, c);
-	check_announced(r, c);
+	note_announced(r, c);
 	for (unsigned int i = 0; i < c->n_services; i++) {
 		const struct tg_config_service *s = &c->services[i];
 

@@ -12,7 +12,7 @@ void tg_copies_init(struct tg_copies *c, const struct tg_clock *clock)
  * number with the data that follows. */
 static inline bool comes_again(const struct tg_pkt *p)
 {
-	return p->key.protocol == IPPROTO_TCP && !(p->key.flags & TG_KEY_FRAGMENT) &&
+	return p->key.protocol == IPPROTO_TCP && !(p->flags & TG_PKT_FRAGMENT) &&
 	       (p->payload_len > 0 || (p->tcp_flags & (TG_TCP_SYN | TG_TCP_FIN)) != 0);
 }
 

@@ -10,6 +10,7 @@
 #ifndef TG_BURST_H
 #define TG_BURST_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -79,9 +80,10 @@ enum tg_reason {
 };
 
 struct tg_burst {
-	uint16_t n;    /* packets, 0..TG_BURST_MAX */
-	uint16_t port; /* index of the port they came from */
-	uint64_t now;  /* ticks, read right after rx */
+	uint16_t n;     /* packets, 0..TG_BURST_MAX */
+	uint16_t port;  /* index of the port they came from */
+	bool fragments; /* parse: some of them are */
+	uint64_t now;   /* ticks, read right after rx */
 	struct rte_mbuf *mbuf[TG_BURST_MAX];
 	uint64_t arrival[TG_BURST_MAX];     /* ticks, conservative: never later than the truth */
 	uint64_t hash[TG_BURST_MAX];        /* flow: keyed hash of pkt[i].key */

@@ -28,7 +28,7 @@ struct tg_key {
 };
 _Static_assert(sizeof(struct tg_key) == 24, "the key is three words without padding");
 
-#define TG_KEY_FRAGMENT 0x01 /* all fragments between two addresses: ports are 0 */
+#define TG_KEY_FRAGMENT 0x01 /* a fragment whose ports are not known (yet): they are 0 */
 
 static inline int tg_key_eq(const struct tg_key *a, const struct tg_key *b)
 {

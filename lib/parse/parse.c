@@ -193,10 +193,12 @@ static __rte_noinline void parse_other(struct tg_burst *b, unsigned int i)
 		why = check_segments(m, b->wire_len[i], why, &b->pkt[i]);
 	if (why != TG_DROP_NONE)
 		tg_drop(b, i, why);
+	b->fragments |= (b->pkt[i].flags & TG_PKT_FRAGMENT) != 0;
 }
 
 void tg_parse_burst(struct tg_burst *b)
 {
+	b->fragments = false;
 	for (unsigned int i = 0; i < b->n && i < PREFETCH_AHEAD; i++)
 		rte_prefetch0(rte_pktmbuf_mtod(b->mbuf[i], void *));
 	for (unsigned int i = 0; i < b->n; i++) {

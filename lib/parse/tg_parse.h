@@ -29,7 +29,7 @@
  */
 enum tg_reason tg_parse(const uint8_t *data, uint32_t len, uint32_t wire_len, struct tg_pkt *out);
 
-/* The whole burst: fills b->pkt[], drops what tg_parse refuses and what is not in one buffer up
+/* The whole burst: fills b->pkt[] and b->fragments, drops what tg_parse refuses and what is not in one buffer up
  * to its transport header. Prefetches ahead. */
 void tg_parse_burst(struct tg_burst *b);
 

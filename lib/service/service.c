@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One open-addressing table, at most half full, holds three kinds of entries:
- *   VIP       an address with services, and which kinds of rule it has, so that only those are
- *             asked for
- *   RULE      address, protocol, port -> service
- *   FRAGMENT  address, protocol -> the one service with ports there, or "several"
+ * One open-addressing table, at most half full, holds two kinds of entries:
+ *   VIP   an address with services, and which kinds of rule it has, so that only those are
+ *         asked for
+ *   RULE  address, protocol, port -> service
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -18,7 +17,7 @@
 #include "tg_mem.h"
 #include "tg_service.h"
 
-enum kind { EMPTY = 0, VIP, RULE, FRAGMENT };
+enum kind { EMPTY = 0, VIP, RULE };
 
 /* What a VIP has, in the order of precedence. */
 #define HAS_PORT     0x1 /* a protocol's service on one port */
@@ -80,7 +79,6 @@ static int add_rule(struct tg_service_table *t, const struct tg_service_rule *r)
 	uint16_t has = r->protocol == TG_PROTOCOL_ANY ? HAS_ANY
 		       : r->port == TG_PORT_ANY       ? HAS_PROTOCOL
 						      : HAS_PORT;
-	struct entry *e;
 	bool made;
 
 	if (has == HAS_ANY && r->port != TG_PORT_ANY)
@@ -89,11 +87,6 @@ static int add_rule(struct tg_service_table *t, const struct tg_service_rule *r)
 	if (!made)
 		return -EEXIST;
 	put(t, make_key(&r->address, VIP, 0, 0), 0, &made)->value |= has;
-	if (has == HAS_PORT) {
-		e = put(t, make_key(&r->address, FRAGMENT, r->protocol, 0), r->service, &made);
-		if (e->value != r->service)
-			e->value = TG_NO_SERVICE;
-	}
 	return 0;
 }
 
@@ -104,7 +97,7 @@ int tg_service_table_create(const struct tg_service_rule *rules, unsigned int n,
 	uint64_t size = 16;
 	int rc;
 
-	while (size < UINT64_C(2) * 3 * n) /* a rule makes at most three entries */
+	while (size < UINT64_C(2) * 2 * n) /* a rule makes at most two entries */
 		size *= 2;
 	t = tg_mem_zalloc("service table", sizeof(*t) + size * sizeof(t->entry[0]), 64, socket);
 	if (t == NULL)
@@ -143,21 +136,18 @@ static inline bool ask(const struct tg_service_table *t, const struct tg_addr *a
 
 uint16_t tg_service_find(const struct tg_service_table *t, const struct tg_pkt *p, bool *is_vip)
 {
-	bool fragment = p->flags & TG_PKT_FRAGMENT;
 	uint8_t protocol = p->key.protocol;
 	uint16_t has, service = TG_NO_SERVICE;
 
 	/* an IPv4 address that came in an IPv6 header is none of ours (RFC 4038 section 4.2) */
 	*is_vip = !((p->flags & TG_PKT_V6) && tg_addr_is_v4(&p->dst)) &&
 		  ask(t, &p->dst, VIP, 0, 0, &has);
-	if (!*is_vip || (fragment && protocol == IPPROTO_TCP))
+	if (!*is_vip || (p->key.flags & TG_KEY_FRAGMENT))
 		return TG_NO_SERVICE;
 	if ((has & HAS_PORT) && p->key.service_port != TG_PORT_ANY &&
 	    ask(t, &p->dst, RULE, protocol, p->key.service_port, &service))
 		return service;
 	if ((has & HAS_PROTOCOL) && ask(t, &p->dst, RULE, protocol, TG_PORT_ANY, &service))
-		return service;
-	if ((has & HAS_PORT) && fragment && ask(t, &p->dst, FRAGMENT, protocol, 0, &service))
 		return service;
 	if (has & HAS_ANY)
 		ask(t, &p->dst, RULE, TG_PROTOCOL_ANY, TG_PORT_ANY, &service);
@@ -178,7 +168,7 @@ static enum tg_reason why_not(const struct tg_pkt *p, bool is_vip)
 /* All that tg_service_find looks at, in three words. */
 struct destination {
 	uint64_t address[2];
-	uint64_t ask; /* port, protocol, whether a fragment, whether IPv6 */
+	uint64_t ask; /* port, protocol, whether a fragment without ports, whether IPv6 */
 };
 
 static inline struct destination destination_of(const struct tg_pkt *p)

@@ -2,10 +2,8 @@
 /*
  * Destination to service. Built once per configuration and never changed after; workers read it
  * without locks. Precedence where services overlap: exact port before any port, the protocol
- * before `any`. Protocols without ports, and fragments, match services on any port of that
- * protocol; a fragment also matches when its address and protocol have exactly one service
- * (UDP and others; a TCP fragment is dropped: its connection's server cannot be known). An IPv4
- * address in an IPv6 header is nobody's.
+ * before `any`. Protocols without ports match services on any port of that protocol. A fragment whose
+ * ports are not known (TG_KEY_FRAGMENT) matches none. An IPv4 address in an IPv6 header is nobody's.
  *
  * Thread-safety: build and free on the control thread; match from any thread.
  */

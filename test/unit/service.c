@@ -132,23 +132,24 @@ START_TEST(precedence)
 }
 END_TEST
 
+/* Without ports nobody knows whose it is, whatever services there are. */
 START_TEST(fragments)
 {
-	MAKE({V4, IPPROTO_UDP, 53, 1}, {V4, IPPROTO_UDP, 5353, 1}, /* two ports, one service */
-	     {V4, IPPROTO_TCP, 80, 2},                             /* another protocol */
-	     {V6, IPPROTO_UDP, 53, 3}, {V6, IPPROTO_UDP, 123, 4},  /* two services */
-	     {"192.0.2.11", IPPROTO_UDP, 53, 5}, {"192.0.2.11", IPPROTO_UDP, 0, 6},
-	     {"192.0.2.12", IPPROTO_UDP, 53, 7}, {"192.0.2.12", IPPROTO_UDP, 54, 8},
-	     {"192.0.2.12", IPPROTO_UDP, 55, 7}, {"192.0.2.12", ANY, 0, 9});
-	ck_assert_uint_eq(find_fragment(V4, IPPROTO_UDP), 1);
-	ck_assert_uint_eq(find_fragment(V6, IPPROTO_UDP), TG_NO_SERVICE);
-	ck_assert_uint_eq(find_fragment("192.0.2.11", IPPROTO_UDP), 6);
-	/* one of two: not handed to `any`, which does not serve those ports */
-	ck_assert_uint_eq(find_fragment("192.0.2.12", IPPROTO_UDP), TG_NO_SERVICE);
-	ck_assert_uint_eq(find_fragment("192.0.2.12", IPPROTO_GRE), 9);
-	/* a TCP connection's server is known by its ports only */
-	ck_assert_uint_eq(find_fragment(V4, IPPROTO_TCP), TG_NO_SERVICE);
-	ck_assert_uint_eq(find_fragment("192.0.2.12", IPPROTO_TCP), TG_NO_SERVICE);
+	struct tg_pkt p;
+	bool is_vip;
+
+	MAKE({V4, IPPROTO_UDP, 53, 1}, {"192.0.2.11", IPPROTO_UDP, 0, 6},
+	     {"192.0.2.12", ANY, 0, 9});
+	ck_assert_uint_eq(find_fragment(V4, IPPROTO_UDP), TG_NO_SERVICE);
+	ck_assert_uint_eq(find_fragment("192.0.2.11", IPPROTO_UDP), TG_NO_SERVICE);
+	ck_assert_uint_eq(find_fragment("192.0.2.12", IPPROTO_GRE), TG_NO_SERVICE);
+	/* with those of its first one, or of a protocol that has none, it is a packet like others */
+	p = packet(V4, IPPROTO_UDP, 53, 0);
+	p.flags |= TG_PKT_FRAGMENT | TG_PKT_LATER;
+	ck_assert_uint_eq(tg_service_find(table, &p, &is_vip), 1);
+	p = packet("192.0.2.12", IPPROTO_GRE, 0, 0);
+	p.flags |= TG_PKT_FRAGMENT;
+	ck_assert_uint_eq(tg_service_find(table, &p, &is_vip), 9);
 	tg_service_table_free(table);
 }
 END_TEST
@@ -211,7 +212,6 @@ START_TEST(many)
 		ck_assert_uint_eq(find(text[i], rules[i].protocol, rules[i].port), i);
 		ck_assert_uint_eq(find(text[i], rules[i].protocol, (uint16_t)(i + 2)),
 				  TG_NO_SERVICE);
-		ck_assert_uint_eq(find_fragment(text[i], IPPROTO_UDP), i | 1);
 	}
 	ck_assert(!vip("10.1.0.0"));
 	tg_service_table_free(table);
@@ -233,7 +233,7 @@ START_TEST(burst_reasons)
 		{"192.0.2.99", IPPROTO_UDP, 80, 0, TG_NO_SERVICE, TG_DROP_NOT_OURS},
 		{"192.0.2.99", IPPROTO_UDP, 80, 0, TG_NO_SERVICE, TG_DROP_NOT_OURS},
 		{V6, IPPROTO_UDP, 53, 0, 2, TG_DROP_NONE},
-		{V6, IPPROTO_UDP, 0, TG_PKT_FRAGMENT, 2, TG_DROP_NONE},
+		{V6, IPPROTO_UDP, 0, TG_PKT_FRAGMENT, TG_NO_SERVICE, TG_DROP_FRAGMENT},
 		{V4, IPPROTO_TCP, 0, TG_PKT_FRAGMENT, TG_NO_SERVICE, TG_DROP_FRAGMENT},
 		{V4, IPPROTO_TCP, 0, 0, TG_NO_SERVICE, TG_DROP_NO_SERVICE},
 		{V4, IPPROTO_TCP, 80, TG_PKT_V6, TG_NO_SERVICE, TG_DROP_NOT_OURS},
@@ -305,43 +305,17 @@ static const struct tg_service_rule *lookup(const struct tg_service_rule *r, uns
 	return NULL;
 }
 
-/* The service of all rules with ports of one protocol: none, one or several. */
-static uint16_t only_service(const struct tg_service_rule *r, unsigned int n,
-			     const struct tg_pkt *p, bool *some)
-{
-	uint16_t service = TG_NO_SERVICE;
-
-	*some = false;
-	for (; n > 0; n--, r++) {
-		if (!tg_addr_eq(&r->address, &p->dst) || r->protocol != p->key.protocol ||
-		    r->port == 0 || r->protocol == ANY)
-			continue;
-		if (*some && service != r->service)
-			return TG_NO_SERVICE;
-		*some = true;
-		service = r->service;
-	}
-	return service;
-}
-
 /* What the header says of a packet, in the plainest way. */
 static uint16_t naive(const struct tg_service_rule *r, unsigned int n, const struct tg_pkt *p)
 {
 	const struct tg_service_rule *found = NULL;
-	bool fragment = p->flags & TG_PKT_FRAGMENT, some;
-	uint16_t service;
 
-	if (fragment && p->key.protocol == IPPROTO_TCP)
+	if (p->key.flags & TG_KEY_FRAGMENT)
 		return TG_NO_SERVICE;
 	if (p->key.service_port != 0)
 		found = lookup(r, n, &p->dst, p->key.protocol, p->key.service_port);
 	if (found == NULL)
 		found = lookup(r, n, &p->dst, p->key.protocol, 0);
-	if (found == NULL && fragment) {
-		service = only_service(r, n, p, &some);
-		if (some)
-			return service;
-	}
 	if (found == NULL)
 		found = lookup(r, n, &p->dst, ANY, 0);
 	return found != NULL ? found->service : TG_NO_SERVICE;

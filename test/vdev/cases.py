@@ -14,7 +14,7 @@ logging.getLogger("scapy.runtime").setLevel(logging.ERROR)
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from scapy.all import (ARP, ICMP, IP, TCP, UDP, Dot1Q, Ether, ICMPv6ND_NS, ICMPv6NDOptSrcLLAddr, IPOption,  # noqa: E402
-                       IPv6, Raw, fragment, rdpcap, wrpcap)
+                       IPv6, IPv6ExtHdrFragment, Raw, fragment, fragment6, rdpcap, wrpcap)
 import health  # noqa: E402
 import operate  # noqa: E402
 from gateway import CLIENT_MAC, PCAP_MAC, TIDEGATE, TIDEGATECTL, VIP, VIP6, Gateway, server, service, two_ports  # noqa: E402
@@ -126,7 +126,7 @@ def ipip_all_families():
 def accounted(report):
     """Nothing is lost in the counting, once nothing waits any more (doc/walk.md)."""
     p = report["packets"]
-    assert p["received"] + p["made"] == p["forwarded"] + p["dropped"] + p["replied"] + p["taken_in"], p
+    assert p["received"] + p["made"] == p["forwarded"] + p["dropped"] + p["replied"] + p["taken_in"] + p["to_kernel"], p
 
 
 @case(quick=True)
@@ -236,17 +236,57 @@ def impossible_senders_and_broken_headers():
     assert len(out) == 2 and all(correct(p) for p in out)
 
 
-@case()
+def fragments_of(whole, size):
+    """Of IPv4 or IPv6, in order, as frames."""
+    if IPv6 in whole:
+        return fragment6(whole, size + 48)
+    return [ether() / f for f in fragment(whole, fragsize=size)]
+
+
+@case(quick=True)
 def fragments():
-    """All fragments of a datagram go to one server; TCP fragments are counted"""
-    whole = IP(src="198.51.100.77", dst=VIP, id=7) / UDP(sport=9, dport=53) / Raw(bytes(3000))
-    packets = [ether() / f for f in fragment(whole, fragsize=600)]
-    tcp = [ether() / f for f in fragment(IP(src="198.51.100.78", dst="192.0.2.20") / TCP(dport=80, flags="A") / Raw(bytes(900)),
-                                         fragsize=400)]
-    _, out, report = run(packets + tcp, [service(protocol="udp", ports=[53]),
-                                         service(name="t", address="192.0.2.20", servers=[server("a", 21)])])
-    assert len(out) == len(packets) and len({p.dst for p in out}) == 1, report
-    assert report["drops"] == {"fragment": len(tcp)}, report["drops"]
+    """Fragments of both families go where their flow goes, TCP's too; without their first one they are counted"""
+    v6 = [{"name": n, "address": f"2001:db8:2::{k}", "mac": f"02:00:00:00:06:{k:02x}"} for n, k in (("a", 1), ("b", 2), ("c", 3))]
+    rr = {"protocol": "udp", "policy": "round-robin"}
+    services = [service(name="dns", ports=[53], **rr), service(name="ntp", ports=[123], **rr),
+                service(name="dns6", address=VIP6, ports=[53], servers=v6, **rr), service(name="web", policy="round-robin")]
+    flows = []
+    for n in range(12):
+        v4 = {"src": f"198.51.100.{20 + n % 3}", "dst": VIP, "id": 100 + n}
+        flows += [IP(**v4) / UDP(sport=2000 + n, dport=53 if n % 2 else 123),
+                  IP(**v4) / TCP(sport=3000 + n, dport=80, flags="A"),
+                  IPv6(src="2001:db8:1::9", dst=VIP6) / IPv6ExtHdrFragment(id=700 + n) / UDP(sport=2000 + n, dport=53)]
+    packets, bare = [], lambda f: f.__class__(bytes(f))
+    for f in flows:
+        small = f.copy()
+        if IPv6ExtHdrFragment in small:
+            small = IPv6(src=f.src, dst=f.dst) / f[UDP]
+        packets.append(ether() / bare(small))
+    for f in flows:
+        packets += [p if Ether in p else ether() / p for p in fragments_of(f / Raw(bytes(1500)), 600)]
+    later = packets[-1]
+    foreign = later.copy()
+    if IPv6ExtHdrFragment in foreign:
+        foreign[IPv6ExtHdrFragment].id = 9999
+    early = [ether() / p for p in fragment(IP(src="198.51.100.99", dst=VIP, id=5) / UDP(sport=5, dport=53) / Raw(bytes(1500)), 600)]
+    tiny = ether() / IP(src="198.51.100.98", dst=VIP, id=6, flags="MF", proto=6) / Raw(b"\x01\x02\x00\x50\0\0\0\0")
+    _, out, report = run(packets + [foreign, early[1], early[0], early[2], tiny], services)
+    assert report["drops"] == {"fragment": 2, "l4_header": 1}, report["drops"]
+    assert len(out) == len(packets) + 2, (len(out), len(packets))
+
+    def names(p):  # the datagram, and the flow where the packet shows it
+        ip = p[IPv6] if IPv6 in p else p[IP]
+        frag = p[IPv6ExtHdrFragment].id if IPv6ExtHdrFragment in p else ip.id if IP in p and (p[IP].flags.MF or p[IP].frag) else None
+        ports = (p[TCP] if TCP in p else p[UDP]).sport if (TCP in p or UDP in p) else None
+        return (ip.src, getattr(ip, "proto", 6), frag), (ip.src, ports)
+    server_of, place = {}, {}
+    for p in out:
+        datagram, flow = names(p)
+        if flow[1]:
+            assert place.setdefault(flow, p.dst) == p.dst, "a flow changed its server"
+        if datagram[2] is not None:
+            assert server_of.setdefault(datagram, p.dst) == p.dst, (datagram, p.dst)
+    assert len(set(server_of.values())) == 6, server_of
 
 
 @case(quick=True)
