@@ -80,6 +80,8 @@ static void take_hup(struct loop *l)
 		      (unsigned long long)tg_notify_clock_us());
 	reload(l->g);
 	tg_notify_say(&l->notify, "READY=1");
+}
+
 /* Told to end. Addresses that a routing daemon announces are withdrawn first, and what is on its way
  * here until the routers have heard of it is still forwarded. */
 static bool ends(struct loop *l)
