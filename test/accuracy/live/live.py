@@ -1,6 +1,7 @@
 """What the gateway measured of a live run beside what its clients saw: cases as simulated.py has them.
 
-usage: live.py FOLDER FILE: the folder of run.sh; {"cases": […]} goes to the file, the table is printed
+usage: live.py FOLDER FILE: the folder of run.sh; {"cases": […]} goes to the file, the table is printed. What the file
+holds of workloads that did not run now stays: slices add up to a whole.
 """
 import itertools
 import json
@@ -140,6 +141,14 @@ def cases(folder, meta, polls):
             yield simulated.case("live: " + meta["title"], "S", estimator, found(meta["name"], true_s, cumulative)[1])
 
 
+def earlier(path):
+    """Cases of a slice that ran before."""
+    if not os.path.exists(path) or os.path.getsize(path) == 0:
+        return []
+    with open(path, encoding="utf-8") as f:
+        return json.load(f)["cases"]
+
+
 def main():
     folder, out = sys.argv[1], []
     with open(f"{folder}/poll.out", encoding="utf-8") as f:
@@ -156,6 +165,8 @@ def main():
         for c in mine:
             c["tags"] = meta["tags"]
         out += mine
+    ran = {c["workload"] for c in out}
+    out = [c for c in earlier(sys.argv[2]) if c["workload"] not in ran] + out
     with open(sys.argv[2], "w", encoding="utf-8") as f:
         json.dump({"cases": out}, f)
     table.show("Live: real clients and servers", out)

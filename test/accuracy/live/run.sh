@@ -4,6 +4,8 @@
 #
 #   test/accuracy/live/run.sh [--short] [--json FILE] [WORKLOAD…]     --list names the workloads
 #
+# In slices: run it with some of the workloads and the same FILE again; what the file holds of the others stays.
+#
 # TIDEGATE_BUILD: the build folder (default build). --short: three workloads within 60 s. Exit code: 0 all ran, 1 a client
 # or a server failed, 77 nothing could run here.
 set -u
