@@ -141,8 +141,8 @@ if phase compare; then
 	check judge client first-answer-wins "$WORK/first.out" 300
 	check none_half_open
 	files=("$WORK"/{bid,rr,lc}.out) light=("$WORK"/{bid,rr,lc}-light.out)
-	check /usr/bin/python3 "$here/live.py" better 0.8 "${files[@]}"
-	check /usr/bin/python3 "$here/live.py" better 0.9 "${light[@]}"
+	check /usr/bin/python3 "$here/live.py" better 0.8 1000 "${files[@]}"
+	check /usr/bin/python3 "$here/live.py" better 0.9 60 "${light[@]}"
 	figures compare "$(/usr/bin/python3 "$here/live.py" figures "${files[@]}" "${light[@]}")"
 fi
 

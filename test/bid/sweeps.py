@@ -55,7 +55,7 @@ def picture(path, sweeps, kind):
     import matplotlib
     matplotlib.use("Agg")
     from matplotlib import pyplot
-    matplotlib.rcParams.update({"svg.hashsalt": "tidegate", "font.size": 8})
+    matplotlib.rcParams.update({"svg.hashsalt": "tidegate", "font.size": 8, "svg.fonttype": "none"})
     key, what = FIGURES[kind]
     chosen = {n: [r for r in rows if kind in r] for n, rows in sweeps.items()}
     chosen = {n: rows for n, rows in chosen.items() if rows}
