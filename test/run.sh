@@ -23,7 +23,7 @@ suites=(
 	build:600:quick build-asan:600:full
 	unit:120:quick unit-asan:240:full
 	lint:60:quick drivers:180:full
-	vdev:180:quick sim:240:full accuracy:180:full choice:180:full captures:180:full live:300:full fuzz:200:full bench:90:full perf:240:full
+	vdev:180:quick peers:240:full sim:240:full accuracy:180:full choice:180:full captures:180:full live:300:full fuzz:200:full bench:90:full perf:240:full
 )
 
 usage() {
@@ -125,6 +125,10 @@ suite_drivers() {
 
 suite_vdev() {
 	test/vdev/run.sh ${quick:+--quick}
+}
+
+suite_peers() {
+	test/peers/run.sh
 }
 
 suite_sim() {
@@ -241,7 +245,7 @@ case " ${only[*]} " in
 *" unit-asan "* | *" fuzz "*) only+=(build-asan) ;;
 esac
 case " ${only[*]} " in
-*" unit "* | *" vdev "* | *" sim "* | *" accuracy "* | *" choice "* | *" captures "* | *" live "* | *" bench "* | *" perf "*) only+=(build) ;;
+*" unit "* | *" vdev "* | *" peers "* | *" sim "* | *" accuracy "* | *" choice "* | *" captures "* | *" live "* | *" bench "* | *" perf "*) only+=(build) ;;
 esac
 
 for suite in "${suites[@]}"; do

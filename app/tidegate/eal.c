@@ -49,6 +49,8 @@ static const char *remedy(int why)
 		       "(slower)";
 	case EACCES:
 	case EPERM:
+		if (geteuid() == 0) /* EAL says so of huge pages that are not there */
+			return remedy(ENOMEM);
 		return "permission denied: run as root, or give CAP_NET_RAW, CAP_NET_ADMIN and CAP_IPC_LOCK and "
 		       "a writable runtime folder";
 	case EALREADY:

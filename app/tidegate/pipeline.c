@@ -12,6 +12,7 @@
 #include "guarding.h"
 #include "health.h"
 #include "owner.h"
+#include "port/checksum.h"
 #include "tg_encap.h"
 #include "tg_icmp.h"
 #include "tg_parse.h"
@@ -444,6 +445,8 @@ void tg_pipeline_run(struct tg_worker *w, struct tg_burst *b)
 	if (w->mode == TG_MODE_INLINE) {
 		tg_entrance(w, b);
 		tg_lap(w, TG_STAGE_ENTRANCE, b->n);
+		if (unlikely(w->ports[b->port].partial))
+			tg_checksum_complete(b);
 		tg_neigh_input(w->neigh, w->snapshot->local, &w->clock, &w->ping, b);
 		if (unlikely(w->snapshot->probing != NULL))
 			tg_health_answers(w, b);

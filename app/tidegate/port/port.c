@@ -33,6 +33,8 @@ static void describe_input(struct tg_port *p, uint16_t rx_descriptors, const cha
 	bool infinite = devargs != NULL && strstr(devargs, "infinite_rx=1") != NULL;
 
 	p->rx_ring = is_behind_a_queue(p) ? 0 : rx_descriptors;
+	p->partial = strcmp(p->driver, "net_af_packet") == 0 ||
+		     strcmp(p->driver, "net_af_xdp") == 0;
 	p->generated = strcmp(p->driver, "net_null") == 0 ||
 		       (strcmp(p->driver, "net_pcap") == 0 && infinite);
 }

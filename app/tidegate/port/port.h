@@ -40,6 +40,7 @@ struct tg_port {
 	uint16_t rx_queues, tx_queues;
 	uint32_t rx_ring; /* places that packets can wait in before rx; 0: not known */
 	uint64_t started; /* ticks, read before the device started: nothing has arrived earlier */
+	bool partial;     /* checksums may be left to the NIC by kernels of this host */
 	bool generated;   /* input is made up as it is read (net_null, infinite_rx): no ring */
 	/* receive time stamps, where the device offers them and its clock can be read; -1: none. What
 	 * control learns of that clock is the one thing that changes while workers run */
