@@ -48,7 +48,7 @@ static const struct command commands[] = {
 	{"worker list", "", 0, 0, "workers and their counters"},
 	{"task list", "", 0, 0, "background tasks: how late, what is left to do"},
 	{"alarm list", "", 0, 0, "what was late or lost, and whether it still is"},
-	{"top", "", 0, 0, "the report again every second, until q"},
+	{"top", "", 0, 0, "the report again every second, until q; --once: one view"},
 	{"help", "", 0, 0, "this text"},
 };
 
@@ -57,6 +57,7 @@ static const struct command commands[] = {
 struct options {
 	struct tg_ctl_target target;
 	bool json;
+	bool once;
 };
 
 static void usage(FILE *out)
@@ -73,6 +74,7 @@ static void usage(FILE *out)
 		"  --socket PATH   of the running tidegate (default " SOCKET_DEFAULT ")\n"
 		"  --json          the answer as JSON, on one line\n"
 		"  --timeout S     seconds to wait for it (default %d)\n"
+		"  --once          with `top`: services, servers and workers as they are, then end\n"
 		"  -h, --help      this text\n"
 		"  --version       version of this program\n"
 		"\nExit status: 0 done, 1 failed, 2 wrong usage.\n",
@@ -96,11 +98,12 @@ static int parse_timeout(const char *text, int *timeout_ms)
 /* -1: go on; else the exit status. */
 static int parse_options(int argc, char **argv, struct options *o)
 {
-	enum { OPT_SOCKET = 256, OPT_JSON, OPT_TIMEOUT, OPT_VERSION };
+	enum { OPT_SOCKET = 256, OPT_JSON, OPT_TIMEOUT, OPT_ONCE, OPT_VERSION };
 	static const struct option options[] = {
 		{"socket", required_argument, NULL, OPT_SOCKET},
 		{"json", no_argument, NULL, OPT_JSON},
 		{"timeout", required_argument, NULL, OPT_TIMEOUT},
+		{"once", no_argument, NULL, OPT_ONCE},
 		{"help", no_argument, NULL, 'h'},
 		{"version", no_argument, NULL, OPT_VERSION},
 		{NULL, 0, NULL, 0},
@@ -114,6 +117,9 @@ static int parse_options(int argc, char **argv, struct options *o)
 			break;
 		case OPT_JSON:
 			o->json = true;
+			break;
+		case OPT_ONCE:
+			o->once = true;
 			break;
 		case OPT_TIMEOUT:
 			if (parse_timeout(optarg, &o->target.timeout_ms) < 0)
@@ -181,12 +187,18 @@ static int run(const struct options *o, const struct command *c, int n, char *co
 	char err[8192] = "";
 	json_t *answer;
 
-	if (strcmp(c->name, "top") == 0) {
+	if (o->once && strcmp(c->name, "top") != 0) {
+		fprintf(stderr,
+			"tidegatectl: --once is an option of `top`; every other command ends by itself\n");
+		return EXIT_USAGE;
+	}
+	if (!o->once && strcmp(c->name, "top") == 0) {
 		if (tg_ctl_top(&o->target, err, sizeof(err)) == 0)
 			return EXIT_SUCCESS;
 		return fail(err);
 	}
-	answer = tg_ctl_ask(&o->target, c->name, args, n, err, sizeof(err));
+	answer = o->once ? tg_ctl_view(&o->target, err, sizeof(err))
+			 : tg_ctl_ask(&o->target, c->name, args, n, err, sizeof(err));
 	if (answer == NULL) {
 		return fail(err);
 	}

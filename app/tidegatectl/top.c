@@ -116,6 +116,30 @@ static bool pause_or_end(void)
 	return stop;
 }
 
+json_t *tg_ctl_view(const struct tg_ctl_target *t, char *err, size_t err_len)
+{
+	static const char *const part[][2] = {{"services", "service list"},
+					      {"servers", "server list"},
+					      {"workers", "worker list"}};
+	json_t *report = tg_ctl_ask(t, "stats show", NULL, 0, err, err_len), *view;
+
+	if (report == NULL)
+		return NULL;
+	view = json_object();
+	json_object_set(view, "packets", json_object_get(report, "packets"));
+	json_decref(report);
+	for (size_t i = 0; i < sizeof(part) / sizeof(part[0]); i++) {
+		json_t *list = tg_ctl_ask(t, part[i][1], NULL, 0, err, err_len);
+
+		if (list == NULL) {
+			json_decref(view);
+			return NULL;
+		}
+		json_object_set_new(view, part[i][0], list);
+	}
+	return view;
+}
+
 static int loop(const struct tg_ctl_target *t, char *err, size_t err_len)
 {
 	struct last last = {0};
@@ -140,7 +164,7 @@ int tg_ctl_top(const struct tg_ctl_target *t, char *err, size_t err_len)
 	int rc;
 
 	if (!isatty(STDOUT_FILENO) || tcgetattr(STDIN_FILENO, &before) < 0) {
-		snprintf(err, err_len, "top needs a terminal; `stats show` prints the same once");
+		snprintf(err, err_len, "top needs a terminal; `top --once` prints one view");
 		return -1;
 	}
 	sigaction(SIGINT, &on, NULL);

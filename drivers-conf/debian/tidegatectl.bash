@@ -29,13 +29,14 @@ _tidegatectl() {
 	--timeout) return ;;
 	esac
 	if [[ $current == -* ]]; then
-		candidates='--socket --json --timeout --once --help --version'
+		candidates='--socket --json --timeout --help --version'
+		[ "${words[*]}" != top ] || candidates='--once --json'
 	elif [ ${#words[@]} -eq 0 ]; then
 		candidates=$(tidegatectl help 2>/dev/null | awk '/^commands:/ {on = 1; next} /^$/ {on = 0} on {print $1}')
 	elif [ ${#words[@]} -eq 1 ]; then
 		candidates=$(tidegatectl help 2>/dev/null |
-			awk -v noun="${words[0]}" '/^commands:/ {on = 1; next} /^$/ {on = 0} on && $1 == noun && $2 ~ /^[a-z]/ {print $2}')
-	elif [ "${words[0]}" = server ] && [ ${#words[@]} -eq 2 ]; then
+			awk -v noun="${words[0]}" '/^commands:/ {on = 1; next} /^$/ {on = 0} on {split(substr($0, 3, 42), w, " "); if (w[1] == noun && w[2] ~ /^[a-z]/) print w[2]}')
+	elif [ ${#words[@]} -eq 2 ] && [[ ${words[0]} == server || "${words[*]}" == 'access list' ]]; then
 		candidates=$(_tidegatectl_names service list)
 	elif [ "${words[0]}" = server ] && [ ${#words[@]} -eq 3 ] && [ "${words[1]}" != list ]; then
 		candidates=$(_tidegatectl_names server list "${words[2]}")

@@ -6,7 +6,7 @@ import socket
 import subprocess
 import time
 
-from gateway import Gateway, service
+from gateway import TIDEGATECTL, Gateway, server, service
 
 
 class Telegraf:
@@ -220,6 +220,26 @@ def register(case, run, syn, skip):
                 server[p["TCP"].sport] = p.dst
         kept = [p for p in back if p["TCP"].flags == "A"]
         assert len(kept) == 20 and all(server[p["TCP"].sport] == p.dst for p in kept), (len(kept), report["drops"])
+
+    @case(quick=True)
+    def one_view():
+        """tidegatectl top --once: services, servers and workers without a terminal, as text and as JSON"""
+        with Gateway([service()]) as g:
+            def ask(*arguments):
+                return subprocess.run([TIDEGATECTL, "--socket", g.socket, *arguments], stdin=subprocess.DEVNULL,
+                                      capture_output=True, text=True, timeout=20)
+            said = ask("top", "--once")
+            assert said.returncode == 0 and said.stderr == "" and "\033" not in said.stdout, said
+            for table in ("services:", "servers:", "workers:"):
+                assert f"\n{table}\n" in said.stdout, said.stdout
+            view = json.loads(ask("top", "--once", "--json").stdout)
+            assert list(view) == ["packets", "services", "servers", "workers"], list(view)
+            assert [s["name"] for s in view["servers"]] == ["a", "b", "c"] and len(view["workers"]) == 1, view
+            assert [s["name"] for s in view["services"]] == ["web"] and "received" in view["packets"], view
+            assert ask("service", "list", "--once").returncode == 2
+            assert g.stop() == 0
+        said = ask("top", "--once")
+        assert said.returncode == 1 and said.stdout == "", said
 
     @case()
     def captures_packets():
