@@ -50,7 +50,7 @@ static inline uint16_t usual_tls(const struct frame *f, uint32_t payload, uint32
 	bool there = len >= TLS_RECORD && frame_has(f, payload, 2);
 	bool tls = frame_be16(f, there ? payload : 0) == TLS_HANDSHAKE;
 
-	return there & tls ? TG_PKT_TLS : 0;
+	return (there & tls) ? TG_PKT_TLS : 0;
 }
 
 static __rte_always_inline bool parse_usual(const struct frame *f, struct tg_pkt *out)
