@@ -222,6 +222,95 @@ def register(case, run, syn, skip):
         assert len(kept) == 20 and all(server[p["TCP"].sport] == p.dst for p in kept), (len(kept), report["drops"])
 
     @case(quick=True)
+    def scans_leave_no_trace():
+        """A scan of 1000 ports, and FIN, null and Xmas scans of an open one: named drops, no entry, known flows keep their servers"""
+        known = [syn(n) for n in range(20)]
+        ports = [syn(0, dport=1000 + n) for n in range(1000)]
+        odd = [syn(5000 + n) for n in range(300)]
+        for n, p in enumerate(odd):
+            p["TCP"].flags = ("F", "", "FPU")[n % 3]
+        later = [p.copy() for p in known]
+        for p in later:
+            p["TCP"].flags = "A"
+
+        def judge(g):
+            flows = next(iter(g.telemetry("/tidegate/flows").values()))
+            assert flows["used"] == 20 and flows["full"] == 0, flows
+        _, back, report = run(known + ports + odd + later, [service(policy="round-robin")], before_end=judge)
+        assert report["drops"]["no_service"] == 1000 and report["drops"]["tcp_stray"] == 300, report["drops"]
+        server = {p["TCP"].sport: p.dst for p in back if p["TCP"].flags == "S"}
+        kept = {p["TCP"].sport: p.dst for p in back if p["TCP"].flags == "A"}
+        assert len(server) == 20 and kept == server, (server, kept)
+        assert len(back) == 40, len(back)
+
+    @case(root=True)
+    def full_table_and_back():
+        """A UDP flood fills the table: known flows keep their servers, the rest is counted; after ageing new flows have entries"""
+        from scapy.all import IP, UDP, AsyncSniffer, Ether, sendp
+        if not os.path.exists("/dev/net/tun"):
+            raise skip("/dev/net/tun is missing")
+        a, b = f"tgf{os.getpid() % 10000}", f"tgb{os.getpid() % 10000}"
+        services = [service(policy="round-robin"), service(name="dns", protocol="udp", ports=[53], policy="round-robin")]
+        with Gateway(services, front=f"net_tap0,iface={a}", back=f"net_tap1,iface={b}", slots=1024,
+                     flow_table={"udp_idle_s": 6}) as g:
+            mac = next(p["mac"] for p in g.ask("port list")["result"] if p["name"] == "front")
+            for i in (a, b):
+                subprocess.run(["ip", "link", "set", i, "up"], check=True)
+            sniffer = AsyncSniffer(iface=b, store=True, filter="tcp dst port 80")
+            sniffer.start()
+            time.sleep(0.5)
+
+            def flows():
+                return next(iter(g.telemetry("/tidegate/flows").values()))
+
+            def until(what, true, seconds=20):
+                end = time.time() + seconds
+                while not true():
+                    assert time.time() < end, f"{what}: {flows()}"
+                    time.sleep(0.05)
+
+            def send(packets):
+                for p in packets:
+                    p.dst = mac
+                sendp(packets, iface=a, verbose=False)
+
+            def tcp(numbers, flags):
+                packets = [syn(n) for n in numbers]
+                for p in packets:
+                    p["TCP"].flags = flags
+                return packets
+            send(tcp(range(20), "S"))
+            until("known", lambda: flows()["inserted"] >= 20)
+            send(tcp(range(20), "A"))  # open: idle after 300 s
+            time.sleep(0.2)
+            send([Ether(src=syn(0).src) / IP(src=f"198.51.100.{10 + n % 40}", dst="192.0.2.10") / UDP(sport=2000 + n, dport=53)
+                  for n in range(2500)])
+            until("full", lambda: flows()["full"] > 100)
+            full = flows()
+            assert full["used"] > 800 and full["stateless_packets"] >= full["full"], full
+            send(tcp(range(20), "PA"))
+            send(tcp(range(100, 120), "S"))  # who begins now is served all the same
+            time.sleep(0.3)
+            until("aged", lambda: flows()["used"] <= 40, 30)
+            before = flows()
+            send(tcp(range(200, 220), "S"))
+            until("entries again", lambda: flows()["inserted"] >= before["inserted"] + 20)
+            assert flows()["full"] == before["full"] and flows()["stateless_packets"] == before["stateless_packets"], flows()
+            time.sleep(0.3)
+            server, kept, begun = {}, {}, set()
+            for p in sniffer.stop():
+                n = p["TCP"].sport - 10000
+                if p["TCP"].flags == "S":
+                    server[n] = p.dst
+                    begun.add(n)
+                elif p["TCP"].flags == "PA":
+                    kept[n] = p.dst
+            assert len(kept) == 20 and all(server[n] == m for n, m in kept.items()), (server, kept)
+            assert len({server[n] for n in kept}) == 3, server  # round robin: not where the hash would send all of them
+            assert {*range(100, 120), *range(200, 220)} <= begun, begun
+            assert g.stop() == 0
+
+    @case(quick=True)
     def one_view():
         """tidegatectl top --once: services, servers and workers without a terminal, as text and as JSON"""
         with Gateway([service()]) as g:
