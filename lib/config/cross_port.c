@@ -123,8 +123,8 @@ static void check_roles(struct tg_reader *r, const struct tg_config *c)
 	tg_path_pop(r, mark);
 }
 
-/* l2 rewrites the link address only: the server must be on the link itself. ipip also goes
- * through a router, and needs an address of ours of the same family. */
+/* l2 rewrites the link address only: the server must be on the link itself. The others also go
+ * through a router, and need an address of ours of the same family. */
 static bool is_reachable(const struct tg_config_port *p, const struct tg_config_service *s,
 			 const struct tg_addr *server)
 {

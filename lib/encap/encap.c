@@ -5,6 +5,7 @@
 #include <rte_ether.h>
 #include <rte_mbuf.h>
 
+#include "gre.h"
 #include "gue.h"
 
 #define TAG_LEN      sizeof(struct rte_vlan_hdr)
@@ -13,12 +14,21 @@
 static const char *const names[] = {
 	[TG_FORWARD_L2] = "l2",
 	[TG_FORWARD_IPIP] = "ipip",
+	[TG_FORWARD_GRE] = "gre",
 	[TG_FORWARD_GUE] = "gue",
 };
 
 const char *tg_forward_name(enum tg_forward f)
 {
 	return (unsigned int)f < TG_FORWARD_COUNT ? names[f] : NULL;
+}
+
+/* What stands between the outer IP header and the inner packet. */
+static inline unsigned int shim_len(enum tg_forward forward, unsigned int alternatives, bool v4)
+{
+	if (forward == TG_FORWARD_GUE)
+		return gue_len(alternatives, v4);
+	return forward == TG_FORWARD_GRE ? GRE_LEN : 0;
 }
 
 unsigned int tg_encap_overhead(const struct tg_route *r)
@@ -28,7 +38,7 @@ unsigned int tg_encap_overhead(const struct tg_route *r)
 
 	if (r->forward == TG_FORWARD_L2)
 		return 0;
-	return r->forward == TG_FORWARD_GUE ? ip + gue_len(TG_ALTERNATIVES, v4) : ip;
+	return ip + shim_len(r->forward, TG_ALTERNATIVES, v4);
 }
 
 /* One less, and the checksum with it (RFC 1624, equation 3: ~(~HC + ~m + m') is HC + 0x0100 with
@@ -114,34 +124,46 @@ static __rte_always_inline void link_write(uint8_t *ip, unsigned int l2, const u
 	memcpy(ip - sizeof(type), &type, sizeof(type));
 }
 
+static __rte_always_inline uint8_t outer_protocol(enum tg_forward forward, uint8_t inner)
+{
+	if (forward == TG_FORWARD_GUE)
+		return IPPROTO_UDP;
+	return forward == TG_FORWARD_GRE ? IPPROTO_GRE : inner;
+}
+
 /* The outer headers, between the link header and the inner packet at ip. */
 static __rte_always_inline void outer_write(uint8_t *ip, const struct tg_route *r,
 					    const struct tg_pkt *p, uint16_t *outer_id,
-					    unsigned int outer, const struct tg_gue *gue,
-					    unsigned int shim)
+					    unsigned int outer, enum tg_forward forward,
+					    const struct tg_gue *gue, unsigned int shim)
 {
-	struct inner in = inner_read(ip, (p->flags & TG_PKT_V6) != 0);
+	bool v6 = (p->flags & TG_PKT_V6) != 0;
+	struct inner in = inner_read(ip, v6);
 	uint16_t len = (uint16_t)(p->ip_len + shim);
-	uint8_t protocol = gue != NULL ? IPPROTO_UDP : in.protocol;
+	uint8_t protocol = outer_protocol(forward, in.protocol);
 
 	if (outer == V4_LEN)
 		outer_v4((void *)(ip - shim - outer), r, in, protocol, len, outer_id);
 	else
 		outer_v6((void *)(ip - shim - outer), r, in, protocol, len);
-	if (gue != NULL)
+	if (forward == TG_FORWARD_GUE)
 		gue_write(ip - shim, gue, outer == V4_LEN, in.protocol, p->ip_len);
+	else if (forward == TG_FORWARD_GRE)
+		gre_write(ip - shim, v6);
 }
 
-/* The frame gets outer bytes of IP header, what gue adds to it, and, if tagged, the route's tag in
- * place of its own. outer, tagged and whether gue is NULL are constants where this is called, so
- * each of the forms has only its own work. */
+/* The frame gets outer bytes of IP header, what forward adds to it, and, if tagged, the route's tag
+ * in place of its own. outer, tagged and forward are constants where this is called, so each of the
+ * forms has only its own work. gue is read for TG_FORWARD_GUE only. */
 static __rte_always_inline enum tg_reason rewrite(const struct tg_route *r, struct rte_mbuf *m,
 						  const struct tg_pkt *p, uint64_t mac,
 						  uint16_t *outer_id, unsigned int outer,
-						  const struct tg_gue *gue, bool tagged)
+						  enum tg_forward forward, const struct tg_gue *gue,
+						  bool tagged)
 {
 	unsigned int l3_off = p->l3_off, l2 = tagged ? RTE_ETHER_HDR_LEN + TAG_LEN : l3_off;
-	unsigned int shim = gue != NULL ? gue_len(gue->n, outer == V4_LEN) : 0;
+	unsigned int shim = shim_len(forward, forward == TG_FORWARD_GUE ? gue->n : 0,
+				     outer == V4_LEN);
 	unsigned int front = outer + shim;
 	uint8_t *old = rte_pktmbuf_mtod(m, uint8_t *), *ip = old + l3_off;
 	uint32_t end = l3_off + (uint32_t)p->ip_len, more = front + l2 - l3_off;
@@ -163,7 +185,7 @@ static __rte_always_inline enum tg_reason rewrite(const struct tg_route *r, stru
 	if (outer != 0) {
 		if (unlikely(m->pkt_len > end))
 			trim(m, end);
-		outer_write(ip, r, p, outer_id, outer, gue, shim);
+		outer_write(ip, r, p, outer_id, outer, forward, gue, shim);
 	}
 	m->data_off = (uint16_t)(m->data_off - more);
 	m->data_len = (uint16_t)(m->data_len + more);
@@ -174,10 +196,21 @@ static __rte_always_inline enum tg_reason rewrite(const struct tg_route *r, stru
 static __rte_always_inline enum tg_reason either_tag(const struct tg_route *r, struct rte_mbuf *m,
 						     const struct tg_pkt *p, uint64_t mac,
 						     uint16_t *outer_id, unsigned int outer,
+						     enum tg_forward forward,
 						     const struct tg_gue *gue)
 {
-	return r->vlan == 0 ? rewrite(r, m, p, mac, outer_id, outer, gue, false)
-			    : rewrite(r, m, p, mac, outer_id, outer, gue, true);
+	return r->vlan == 0 ? rewrite(r, m, p, mac, outer_id, outer, forward, gue, false)
+			    : rewrite(r, m, p, mac, outer_id, outer, forward, gue, true);
+}
+
+static __rte_always_inline enum tg_reason either_family(const struct tg_route *r,
+							struct rte_mbuf *m, const struct tg_pkt *p,
+							uint64_t mac, uint16_t *outer_id,
+							enum tg_forward forward,
+							const struct tg_gue *gue)
+{
+	return tg_addr_is_v4(&r->remote) ? either_tag(r, m, p, mac, outer_id, V4_LEN, forward, gue)
+					 : either_tag(r, m, p, mac, outer_id, V6_LEN, forward, gue);
 }
 
 /* Apart, so that the usual form has the registers to itself. */
@@ -185,22 +218,23 @@ static __rte_noinline enum tg_reason gue_in_v4(const struct tg_route *r, struct 
 					       const struct tg_pkt *p, uint64_t mac,
 					       const struct tg_gue *gue, uint16_t *outer_id)
 {
-	return rewrite(r, m, p, mac, outer_id, V4_LEN, gue, false);
+	return rewrite(r, m, p, mac, outer_id, V4_LEN, TG_FORWARD_GUE, gue, false);
 }
 
 static __rte_noinline enum tg_reason by_form(const struct tg_route *r, struct rte_mbuf *m,
 					     const struct tg_pkt *p, uint64_t mac,
 					     const struct tg_gue *gue, uint16_t *outer_id)
 {
-	bool v4 = tg_addr_is_v4(&r->remote);
-
-	if (r->forward == TG_FORWARD_L2)
-		return either_tag(r, m, p, mac, outer_id, 0, NULL);
-	if (r->forward == TG_FORWARD_IPIP)
-		return v4 ? either_tag(r, m, p, mac, outer_id, V4_LEN, NULL)
-			  : either_tag(r, m, p, mac, outer_id, V6_LEN, NULL);
-	return v4 ? either_tag(r, m, p, mac, outer_id, V4_LEN, gue)
-		  : either_tag(r, m, p, mac, outer_id, V6_LEN, gue);
+	switch (r->forward) {
+	case TG_FORWARD_IPIP:
+		return either_family(r, m, p, mac, outer_id, TG_FORWARD_IPIP, NULL);
+	case TG_FORWARD_GRE:
+		return either_family(r, m, p, mac, outer_id, TG_FORWARD_GRE, NULL);
+	case TG_FORWARD_GUE:
+		return either_family(r, m, p, mac, outer_id, TG_FORWARD_GUE, gue);
+	default:
+		return either_tag(r, m, p, mac, outer_id, 0, TG_FORWARD_L2, NULL);
+	}
 }
 
 static __rte_always_inline enum tg_reason encap(const struct tg_route *r, struct rte_mbuf *m,
@@ -216,7 +250,7 @@ static __rte_always_inline enum tg_reason encap(const struct tg_route *r, struct
 	if (unlikely(r->vlan != 0 || !tg_addr_is_v4(&r->remote)))
 		return by_form(r, m, p, mac, gue, outer_id);
 	if (likely(r->forward == TG_FORWARD_IPIP))
-		return rewrite(r, m, p, mac, outer_id, V4_LEN, NULL, false);
+		return rewrite(r, m, p, mac, outer_id, V4_LEN, TG_FORWARD_IPIP, NULL, false);
 	if (r->forward == TG_FORWARD_GUE)
 		return gue_in_v4(r, m, p, mac, gue, outer_id);
 	return by_form(r, m, p, mac, gue, outer_id);

@@ -3,7 +3,8 @@
  * The packet as its server must receive it. l2: destination MAC rewritten, addresses untouched
  * (direct server return); Ethernet padding stays. ipip: an outer IPv4 or IPv6 header in front
  * (RFC 2003, RFC 2473), any inner family; padding is cut off, because behind a longer IP packet it
- * would be none. gue: the same with UDP and GUE (draft-ietf-intarea-gue-09, variant 0, port 6080)
+ * would be none. gre: the same with four bytes of GRE between the two (RFC 2784: no checksum, key or
+ * sequence number). gue: the same as ipip with UDP and GUE (draft-ietf-intarea-gue-09, variant 0, port 6080)
  * between the two, the UDP source port varied by flow so that the servers' NICs and the routers on
  * the way spread load, the UDP checksum zero (RFC 6935); its private data may name alternatives,
  * to which a server passes a packet of a connection that it does not know. VLAN tags: kept as they came, or exactly one of the route's, which takes over
@@ -25,9 +26,15 @@
 
 #include "tg_burst.h"
 
-enum tg_forward { TG_FORWARD_L2 = 0, TG_FORWARD_IPIP, TG_FORWARD_GUE, TG_FORWARD_COUNT };
+enum tg_forward {
+	TG_FORWARD_L2 = 0,
+	TG_FORWARD_IPIP,
+	TG_FORWARD_GRE,
+	TG_FORWARD_GUE,
+	TG_FORWARD_COUNT
+};
 
-/* "l2", "ipip", "gue"; NULL outside. */
+/* "l2", "ipip", "gre", "gue"; NULL outside. */
 const char *tg_forward_name(enum tg_forward f);
 
 /* A link address word, as neigh keeps it: bits 0..47 the MAC (first byte lowest), bit 48 valid. */
@@ -46,8 +53,8 @@ static inline uint64_t tg_mac_word(const uint8_t mac[6])
 /* How to reach one server. */
 struct tg_route {
 	const uint64_t *mac;   /* next hop's link address word; NULL: the server has no route */
-	struct tg_addr local;  /* ipip, gue: outer source, same family as remote */
-	struct tg_addr remote; /* ipip, gue: outer destination, the server */
+	struct tg_addr local;  /* with an outer header: its source, same family as remote */
+	struct tg_addr remote; /* with an outer header: its destination, the server */
 	uint8_t src_mac[6];    /* of the outgoing port */
 	uint16_t out_port;     /* index */
 	uint16_t mtu;          /* of the outgoing port: longest IP packet */
@@ -63,7 +70,7 @@ struct tg_gue {
 	const struct tg_addr *next[TG_ALTERNATIVES]; /* in order; of the route's family */
 };
 
-/* The most bytes that the route puts in front of the inner IP packet: l2 0; ipip 20 or 40; gue,
+/* The most bytes that the route puts in front of the inner IP packet: l2 0; ipip 20 or 40; gre 24 or 44; gue,
  * with all alternatives, 44 or 88 (32 or 52 without). */
 unsigned int tg_encap_overhead(const struct tg_route *r);
 

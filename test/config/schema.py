@@ -94,7 +94,7 @@ TEXTS = {
     "mac": MACS, "addresses": PREFIXES, "gateways": ADDRESSES, "address": ADDRESSES,
 }
 # What the configuration format reserves, in this version or not.
-CHOICES = ["l2", "ipip", "gue", "maglev", "rendezvous", "round-robin", "weighted-round-robin",
+CHOICES = ["l2", "ipip", "gre", "gue", "maglev", "rendezvous", "round-robin", "weighted-round-robin",
            "least-connections", "jsq", "two-choices", "random", "model", "queue", "hybrid-seed",
            "completion", "latency", "bid", "auto", "gap", "ack", "echo", "off", "mode-sum",
            "envelope", "top-mode", "exchange", "connection", "packet", "byte", "strict", "work-conserving", "prefix",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * IP-in-IP decapsulation on a server, for kernels without an ipip module: an XDP program that takes the outer header
- * of IPv4 and IPv6 in either off (RFC 2003, RFC 2473). Build and attach:
+ * IP-in-IP and GRE decapsulation on a server, for kernels without these modules: an XDP program that takes the outer
+ * header of IPv4 and IPv6 in either off (RFC 2003, RFC 2473), and GRE's four bytes (RFC 2784). Build and attach:
  *   clang -O2 -target bpf -c decap.bpf.c -o decap.o && ip link set dev eth0 xdp obj decap.o sec xdp
  */
 #include <linux/bpf.h>
@@ -16,7 +16,7 @@
 
 static long (*adjust_head)(struct xdp_md *frame, int delta) = (void *)BPF_FUNC_xdp_adjust_head;
 
-/* The outer header's length if the frame is IP in IP, with the inner type in *inner; else 0. */
+/* The outer headers' length if the frame is IP in IP or in GRE without options, with the inner type in *inner; else 0. */
 static inline unsigned int outer_length(void *data, void *end, __be16 *inner)
 {
 	struct ethhdr *eth = data;
@@ -37,6 +37,14 @@ static inline unsigned int outer_length(void *data, void *end, __be16 *inner)
 			return 0;
 		length = sizeof(*ip6);
 		next = ip6->nexthdr;
+	}
+	if (next == IPPROTO_GRE) {
+		__be16 *gre = data + sizeof(*eth) + length;
+
+		if ((void *)(gre + 2) > end || gre[0] != 0)
+			return 0;
+		*inner = gre[1];
+		return length + 2 * sizeof(*gre);
 	}
 	if (next != IPPROTO_IPIP && next != IPPROTO_IPV6)
 		return 0;

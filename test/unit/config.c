@@ -285,8 +285,9 @@ START_TEST(faults_say_what_is_allowed)
 	refused("{\"version\": 1, \"services\": [{" SERVICE ", \"estimator\": \"syn\"}]}",
 		"f: services[0].estimator: \"syn\" is not allowed; this version has \"auto\", "
 		"\"gap\", \"ack\", \"off\", \"echo\"");
-	refused("{\"version\": 1, \"services\": [{" SERVICE ", \"forward\": \"gre\"}]}",
-		"f: services[0].forward: \"gre\" is not allowed; this version has \"l2\", \"ipip\", \"gue\"");
+	refused("{\"version\": 1, \"services\": [{" SERVICE ", \"forward\": \"vxlan\"}]}",
+		"f: services[0].forward: \"vxlan\" is not allowed; this version has \"l2\", \"ipip\", \"gre\", "
+		"\"gue\"");
 	refused("{\"version\": 1, \"services\": [{" SERVICE ", \"sojourn_max_us\": 15}]}",
 		"f: services[0].gate_margin_us: 20 must be below sojourn_max_us, which is 15 "
 		"(0 turns the gate off)");

@@ -138,12 +138,12 @@ static uint64_t server_word;
 static const uint8_t others4[2][4] = {{10, 0, 0, 78}, {10, 0, 9, 79}};
 static const uint8_t others6[2][16] = {{0xfd, [15] = 0x78}, {0xfd, [14] = 9, [15] = 0x79}};
 
-enum kind { L2, IPIP4, IPIP6, GUE4, GUE6 };
-#define KINDS 5
+enum kind { L2, IPIP4, IPIP6, GRE4, GRE6, GUE4, GUE6 };
+#define KINDS 7
 
 static bool is_v6(enum kind kind)
 {
-	return kind == IPIP6 || kind == GUE6;
+	return kind == IPIP6 || kind == GRE6 || kind == GUE6;
 }
 
 /* Bytes in front of the client's packet. */
@@ -152,6 +152,8 @@ static unsigned int front(enum kind kind, unsigned int alternatives)
 	static const unsigned int most[KINDS][3] = {
 		[IPIP4] = {20, 20, 20},
 		[IPIP6] = {40, 40, 40},
+		[GRE4] = {20 + 4, 20 + 4, 20 + 4},
+		[GRE6] = {40 + 4, 40 + 4, 40 + 4},
 		[GUE4] = {20 + 8 + 4, 20 + 8 + 4 + 4 + 4, 20 + 8 + 4 + 4 + 8},
 		[GUE6] = {40 + 8 + 4, 40 + 8 + 4 + 4 + 16, 40 + 8 + 4 + 4 + 32},
 	};
@@ -186,6 +188,7 @@ static struct tg_route route(enum kind kind, uint16_t vlan, bool decrement)
 		.vlan = vlan,
 		.forward = kind == L2     ? TG_FORWARD_L2
 			   : kind >= GUE4 ? TG_FORWARD_GUE
+			   : kind >= GRE4 ? TG_FORWARD_GRE
 					  : TG_FORWARD_IPIP,
 		.decrement_ttl = decrement,
 		.local = address(is_v6(kind) ? local6 : local4, is_v6(kind)),
@@ -218,6 +221,13 @@ static void put_gue(struct frame *f, const struct inner *in, bool v6, unsigned i
 		put(f, v6 ? others6[i] : others4[i], v6 ? 16 : 4);
 }
 
+/* RFC 2784 section 2.1. */
+static void put_gre(struct frame *f, const struct inner *in)
+{
+	put16(f, 0); /* no checksum, reserved bits, version 0 */
+	put16(f, in->v6 ? 0x86dd : 0x0800);
+}
+
 /* The frame as it must leave. */
 static void leaves(struct frame *f, const struct inner *in, enum kind kind, unsigned int vlan,
 		   bool decrement, unsigned int id, unsigned int alternatives, uint64_t hash)
@@ -226,7 +236,7 @@ static void leaves(struct frame *f, const struct inner *in, enum kind kind, unsi
 	static const uint8_t zeros[64];
 	bool v4 = kind == L2 ? !in->v6 : !is_v6(kind), df = in->v6 || in->df;
 	unsigned int len = front(kind, alternatives) + inner_len(in);
-	unsigned int protocol = kind >= GUE4 ? 17 : in->v6 ? 41 : 4;
+	unsigned int protocol = kind >= GUE4 ? 17 : kind >= GRE4 ? 47 : in->v6 ? 41 : 4;
 
 	f->len = 0;
 	put(f, server_mac, 6);
@@ -244,6 +254,8 @@ static void leaves(struct frame *f, const struct inner *in, enum kind kind, unsi
 		put_v6(f, in->tos, len - 40, 64, protocol, local6, remote6);
 	if (kind >= GUE4)
 		put_gue(f, in, !v4, alternatives, hash);
+	else if (kind >= GRE4)
+		put_gre(f, in);
 	put_inner_ip(f, in, in->ttl - decrement);
 	if (kind == L2)
 		put(f, zeros, in->padding);
@@ -302,7 +314,7 @@ static void one_of(const struct inner *in, enum kind kind, uint16_t vlan, bool d
 {
 	struct tg_route r = route(kind, vlan, decrement);
 	struct tg_gue g = gue_of(is_v6(kind), alternatives, hash);
-	bool counted = (kind == IPIP4 || kind == GUE4) && !in->v6 && !in->df;
+	bool counted = (kind == IPIP4 || kind == GRE4 || kind == GUE4) && !in->v6 && !in->df;
 	uint16_t id = 0xffff;
 	struct frame f, want;
 	struct rte_mbuf *m;
@@ -349,6 +361,37 @@ START_TEST(every_combination)
 		in.cut = y % 2 ? 1300 : 0; /* a capture that has the headers only */
 		one_of(&in, kind, y / 2 % 2 ? 4094 : 0, y / 4, alternatives, ~UINT64_C(0) - x);
 	}
+}
+END_TEST
+
+/* A whole packet, written out by hand: GRE in IPv4, "don't fragment" and DSCP 46 kept . */
+START_TEST(gre_by_hand)
+{
+	static const uint8_t want[] = {/* Ethernet */
+				       0x06, 0xf1, 0xe2, 0xd3, 0xc4, 0xb5, 0x02, 0x11, 0x22, 0x33,
+				       0x44, 0x55, 0x08, 0x00,
+				       /* IPv4: 28 + 24 bytes, DF, TTL 64, protocol 47 */
+				       0x45, 0xb8, 0x00, 0x34, 0x00, 0x00, 0x40, 0x00, 0x40, 0x2f,
+				       0x25, 0x96, 10, 0, 0, 1, 10, 0, 0, 77,
+				       /* GRE */
+				       0x00, 0x00, 0x08, 0x00,
+				       /* the client's, its TTL one less */
+				       0x45, 0xb8, 0x00, 0x1c, 0xbe, 0xef, 0x40, 0x00, 0x06, 0x11,
+				       0x4e, 0x9c, 203, 0, 113, 9, 198, 51, 100, 80, 0xc0, 0xff,
+				       0xee, 0x11, 0x7e, 0xc0, 0xff, 0xee};
+	struct inner in = {.df = true, .tos = 0xb8, .ttl = 7, .payload = 8};
+	struct tg_route r = route(GRE4, 0, true);
+	struct frame f;
+	struct tg_pkt p;
+	struct rte_mbuf *m;
+	uint16_t id = 0;
+
+	arrives(&f, &in, &p);
+	m = mbuf_of(f.b, f.len);
+	ck_assert_int_eq(tg_encap(&r, m, &p, NULL, &id), TG_DROP_NONE);
+	ck_assert_uint_eq(m->pkt_len, sizeof(want));
+	ck_assert_mem_eq(rte_pktmbuf_mtod(m, uint8_t *), want, sizeof(want));
+	rte_pktmbuf_free(m);
 }
 END_TEST
 
@@ -534,15 +577,17 @@ START_TEST(headroom)
 	struct inner in = {.ttl = 9, .payload = 50};
 	struct tg_route r4 = route(IPIP4, 0, false), r6 = route(IPIP6, 0, false);
 	struct tg_route tag = route(L2, 5, false), both = route(IPIP6, 5, false);
-	struct tg_route gue = route(GUE6, 5, false);
+	struct tg_route gre = route(GRE6, 5, false), gue = route(GUE6, 5, false);
 
 	refused(&r4, &in, 19, 0, TG_DROP_TOO_BIG);
 	refused(&r6, &in, 39, 0, TG_DROP_TOO_BIG);
 	refused(&tag, &in, 3, 0, TG_DROP_TOO_BIG);
 	refused(&both, &in, 43, 0, TG_DROP_TOO_BIG);
+	refused(&gre, &in, 47, 0, TG_DROP_TOO_BIG);
 	refused(&gue, &in, 91, 2, TG_DROP_TOO_BIG);
 	in.tags = 1; /* its place is there already */
 	refused(&both, &in, 39, 0, TG_DROP_TOO_BIG);
+	refused(&gre, &in, 43, 0, TG_DROP_TOO_BIG);
 	refused(&gue, &in, 87, 2, TG_DROP_TOO_BIG);
 }
 END_TEST
@@ -587,9 +632,9 @@ END_TEST
 START_TEST(burst)
 {
 	static struct tg_burst b;
-	struct tg_route routes[3] = {route(L2, 0, true), route(IPIP4, 0, true),
-				     route(IPIP6, 9, false)};
-	static const enum kind kinds[] = {L2, IPIP4, IPIP6};
+	struct tg_route routes[4] = {route(L2, 0, true), route(IPIP4, 0, true),
+				     route(IPIP6, 9, false), route(GRE4, 0, false)};
+	static const enum kind kinds[] = {L2, IPIP4, IPIP6, GRE4};
 	struct inner in[TG_BURST_MAX];
 	uint16_t id = 100, id_want = 100;
 	struct frame f, want;
@@ -602,7 +647,7 @@ START_TEST(burst)
 				       .tags = i % 3};
 		arrives(&f, &in[i], &b.pkt[i]);
 		b.mbuf[i] = mbuf_of(f.b, f.len);
-		b.server[i] = (uint16_t)(i % 3);
+		b.server[i] = (uint16_t)(i % 4);
 		b.verdict[i] = TG_FORWARD;
 		b.out_port[i] = 77;
 	}
@@ -616,9 +661,9 @@ START_TEST(burst)
 			ck_assert_uint_eq(b.out_port[i], 77);
 			arrives(&want, &in[i], &b.pkt[i]);
 		} else {
-			ck_assert_uint_eq(b.out_port[i], i % 3 == 1 ? 1 : 3);
-			leaves(&want, &in[i], kinds[i % 3], i % 3 == 2 ? 9 : 0, i % 3 != 2,
-			       i % 3 == 1 ? id_want++ : 0, 0, 0);
+			ck_assert_uint_eq(b.out_port[i], i % 4 == 1 ? 1 : 3);
+			leaves(&want, &in[i], kinds[i % 4], i % 4 == 2 ? 9 : 0, i % 4 < 2,
+			       i % 2 == 1 ? id_want++ : 0, 0, 0);
 		}
 		check_frame(b.mbuf[i], &want);
 		rte_pktmbuf_free(b.mbuf[i]);
@@ -717,6 +762,7 @@ START_TEST(names)
 {
 	ck_assert_str_eq(tg_forward_name(TG_FORWARD_L2), "l2");
 	ck_assert_str_eq(tg_forward_name(TG_FORWARD_IPIP), "ipip");
+	ck_assert_str_eq(tg_forward_name(TG_FORWARD_GRE), "gre");
 	ck_assert_str_eq(tg_forward_name(TG_FORWARD_GUE), "gue");
 	ck_assert_ptr_null(tg_forward_name(TG_FORWARD_COUNT));
 	ck_assert_uint_eq(tg_mac_word(server_mac), UINT64_C(0x1b5c4d3e2f106));
@@ -726,6 +772,7 @@ END_TEST
 static Suite *suite(void)
 {
 	const TTest *const tests[] = {every_combination,
+				      gre_by_hand,
 				      checksum_is_kept,
 				      checksum_that_becomes_zero,
 				      no_route,

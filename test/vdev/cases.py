@@ -2,6 +2,7 @@
 import json
 import logging
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -13,7 +14,7 @@ import traceback
 logging.getLogger("scapy.runtime").setLevel(logging.ERROR)
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from scapy.all import (ARP, ICMP, IP, TCP, UDP, Dot1Q, Ether, ICMPv6ND_NS, ICMPv6NDOptSrcLLAddr, IPOption,  # noqa: E402
+from scapy.all import (ARP, GRE, ICMP, IP, TCP, UDP, Dot1Q, Ether, ICMPv6ND_NS, ICMPv6NDOptSrcLLAddr, IPOption,  # noqa: E402
                        IPv6, IPv6ExtHdrFragment, Raw, fragment, fragment6, rdpcap, wrpcap)
 import health  # noqa: E402
 import operate  # noqa: E402
@@ -337,16 +338,18 @@ def too_big_is_answered():
     """Who may not be fragmented is told what fits: MTU less the outer header, IPv4 and IPv6, VLAN tags kept"""
     v6 = [{"name": "s", "address": "2001:db8:2::1", "mac": "02:00:00:00:00:66"}]
     services = [service(forward="ipip"), service(name="gue", ports=[81], forward="gue"),
+                service(name="gre", ports=[82], forward="gre"),
                 service(name="web6", address=VIP6, forward="ipip", servers=v6)]
     long6 = ether() / IPv6(src="2001:db8:1::9", dst=VIP6) / TCP(sport=9, dport=80, flags="S") / Raw(bytes(1440))
     packets = [syn(1, flags="DF") / Raw(bytes(1441)), syn(2, dport=81, flags="DF") / Raw(bytes(1460)), long6,
                Ether(dst=PCAP_MAC, src=CLIENT_MAC) / Dot1Q(vlan=7) / syn(3, flags="DF")[IP] / Raw(bytes(1460)),
-               syn(4, flags="DF") / Raw(bytes(1440)), syn(5) / Raw(bytes(1460))]
+               syn(4, flags="DF") / Raw(bytes(1440)), syn(5) / Raw(bytes(1460)),
+               syn(6, dport=82, flags="DF") / Raw(bytes(1437))]
     front, out, report = run(packets, services)
     assert len(out) == 1 and report["drops"] == {"too_big": 1}, (len(out), report["drops"])
     told = [p for p in front if p.src == PCAP_MAC and (ICMP in p or (IPv6 in p and p[IPv6].nh == 58))]
-    assert len(told) == 4 and all(p.dst == CLIENT_MAC for p in told), [p.summary() for p in front]
-    for p, mtu, asked in zip(told, (1480, 1456, 1460, 1480), (0, 1, 2, 3)):
+    assert len(told) == 5 and all(p.dst == CLIENT_MAC for p in told), [p.summary() for p in front]
+    for p, mtu, asked in zip(told, (1480, 1456, 1460, 1480, 1476), (0, 1, 2, 3, 6)):
         if IPv6 in p:
             assert correct_icmp6(p) and (p[IPv6].src, p[IPv6].dst) == (VIP6, "2001:db8:1::9")
             assert (p[IPv6].payload.type, p[IPv6].payload.mtu, p[IPv6].plen) == (2, mtu, 1240), p.summary()
@@ -358,7 +361,7 @@ def too_big_is_answered():
         assert bytes(p)[link + 28:] == bytes(packets[asked])[link:link + 548], "the quote"
     assert told[3][Dot1Q].vlan == 7
     p = report["packets"]
-    assert p["replied"] == 4, p
+    assert p["replied"] == 5, p
     accounted(report)
 
 
@@ -502,7 +505,8 @@ def shadow_says_what_would_change():
     """A mirror behind a balancer shows each flow's server: it is measured there; the policy's picks are counted beside"""
     a, b = server("a", 11), server("b", 12)
     to_a = [Ether(dst=a["mac"], src=CLIENT_MAC) / syn(n)[IP] for n in range(100)]
-    tunnelled = [ether() / IP(src="10.0.0.2", dst=b["address"]) / syn(1000 + n)[IP] for n in range(20)]
+    tunnelled = [ether() / IP(src="10.0.0.2", dst=b["address"]) / syn(1000 + n)[IP] for n in range(10)]
+    tunnelled += [ether() / IP(src="10.0.0.2", dst=b["address"]) / GRE() / syn(1010 + n)[IP] for n in range(10)]
     _, out, report = run(to_a + tunnelled, [service(servers=[a, b], policy="round-robin")], ours=("--shadow",))
     servers = report["services"][0]["servers"]
     assert len(out) == 0 and [s["flows"] for s in servers] == [100, 20], servers
@@ -786,6 +790,37 @@ def net_memif():
                 peer.kill()
                 peer.wait()
         assert g.stop() == 0
+
+
+@case(quick=True)
+def gre_all_families():
+    """GRE, IPv4 and IPv6 in both: every byte in front of the client's packet, the longest one, padding cut off"""
+    v6 = [{"name": f"s{n}", "address": f"2001:db8:2::{n}", "mac": "02:00:00:00:00:66"} for n in (11, 12)]
+    services = [service(forward="gre"), service(name="four-in-six", ports=[81], forward="gre", servers=v6),
+                service(name="web6", address=VIP6, forward="gre", servers=v6),
+                service(name="six-in-four", address=VIP6, ports=[81], forward="gre")]
+    def syn6(n, dport):
+        return ether() / IPv6(src="2001:db8:1::9", dst=VIP6, tc=0xb8) / TCP(sport=10000 + n, dport=dport, flags="S")
+    each = [p for n in range(20) for p in (syn(n, tos=0xb8), syn(n, tos=0xb8, dport=81), syn6(n, 80), syn6(n, 81))]
+    longest = [syn(500, dport=d, tos=0xb8) / Raw(bytes(1500 - 40 - h + more)) for d, h in ((80, 24), (81, 44)) for more in (0, 1)]
+    _, out, report = run([Ether(bytes(p).ljust(60, b"\0")) for p in each + longest], services)
+    assert report["drops"]["too_big"] == 2 and len(out) == len(each) + 2, report["drops"]
+    for p in out:
+        data, outer = bytes(p)[14:], 20 if p.type == 0x800 else 40
+        inner = IP(data[outer + 4:]) if data[outer + 2:outer + 4] == b"\x08\0" else IPv6(data[outer + 4:])
+        own, there = ("10.0.0.2", r"10.0.0.1[1-3]") if outer == 20 else ("2001:db8:2::2", r"2001:db8:2::1[12]")
+        head = p.payload.copy()
+        head.remove_payload()
+        assert re.fullmatch(there, head.dst) and head.src == own, head.summary()
+        df = "DF" if isinstance(inner, IPv6) or inner.flags.DF else 0
+        want = (IP(src=own, dst=head.dst, tos=0xb8, ttl=64, proto=47, flags=df, len=len(data), id=0 if df else head.id)
+                if outer == 20 else IPv6(src=own, dst=head.dst, tc=0xb8, hlim=64, nh=47, plen=len(data) - 40))
+        assert bytes(head) == bytes(want), head.show(dump=True)
+        assert data[outer:outer + 2] == b"\0\0" and data[outer + 2:outer + 4] in (b"\x08\0", b"\x86\xdd")
+        assert (inner.ttl if isinstance(inner, IP) else inner.hlim) == 63 and correct(ether() / inner)
+        assert len(data) - outer - 4 == (inner.len if isinstance(inner, IP) else inner.plen + 40), "padding travelled along"
+    assert {(p.type, bytes(p)[(36 if p.type == 0x800 else 56):][:2]) for p in out} == {
+        (o, i) for o in (0x800, 0x86dd) for i in (b"\x08\0", b"\x86\xdd")}
 
 
 @case()

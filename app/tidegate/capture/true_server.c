@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <rte_ether.h>
 #include <rte_mbuf.h>
 
 #include "map.h"
@@ -12,6 +13,7 @@
 #include "tg_service.h"
 
 #define ETHER_HEADER 14u
+#define GRE_HEADER   4u
 
 /* One server can serve several services, under an id in each. */
 struct by_address {
@@ -89,23 +91,43 @@ static uint16_t look_up(const struct tg_map *map, const void *key)
 	return id != NULL ? *id : TG_NO_SERVER;
 }
 
-static bool is_tunnel(const struct tg_true_servers *t, const struct tg_pkt *p, uint32_t length)
+/* What one of our servers is sent in a tunnel: where the inner packet begins, its EtherType in
+ * *type; else 0. GRE only as the gateway writes it: no flag, version 0 (RFC 2784). */
+static uint32_t inner_offset(const struct tg_true_servers *t, const struct tg_pkt *p,
+			     const uint8_t *frame, uint32_t length, uint16_t *type)
 {
 	const struct by_address outer = {p->dst, TG_NO_SERVICE};
+	const uint8_t *gre = frame + p->l4_off;
 
-	return (p->key.protocol == IPPROTO_IPIP || p->key.protocol == IPPROTO_IPV6) &&
-	       !(p->flags & TG_PKT_FRAGMENT) && p->l4_off <= length &&
-	       tg_map_find(t->address, &outer) != NULL;
+	if ((p->flags & TG_PKT_FRAGMENT) || p->l4_off > length ||
+	    tg_map_find(t->address, &outer) == NULL)
+		return 0;
+	switch (p->key.protocol) {
+	case IPPROTO_IPIP:
+		*type = RTE_ETHER_TYPE_IPV4;
+		return p->l4_off;
+	case IPPROTO_IPV6:
+		*type = RTE_ETHER_TYPE_IPV6;
+		return p->l4_off;
+	case IPPROTO_GRE:
+		if (length - p->l4_off < GRE_HEADER || gre[0] != 0 || gre[1] != 0)
+			return 0;
+		*type = (uint16_t)(gre[2] << 8 | gre[3]);
+		return p->l4_off + GRE_HEADER;
+	default:
+		return 0;
+	}
 }
 
 /* Ethernet and the inner packet remain; VLAN tags go with the outer header. */
-static void take_off(uint8_t *frame, uint32_t *length, uint32_t *wire_len, const struct tg_pkt *p)
+static void take_off(uint8_t *frame, uint32_t *length, uint32_t *wire_len, uint32_t inner,
+		     uint16_t type)
 {
-	uint32_t gone = p->l4_off - ETHER_HEADER;
+	uint32_t gone = inner - ETHER_HEADER;
 
-	memmove(frame + ETHER_HEADER, frame + p->l4_off, *length - p->l4_off);
-	frame[12] = p->key.protocol == IPPROTO_IPIP ? 0x08 : 0x86;
-	frame[13] = p->key.protocol == IPPROTO_IPIP ? 0x00 : 0xdd;
+	memmove(frame + ETHER_HEADER, frame + inner, *length - inner);
+	frame[12] = (uint8_t)(type >> 8);
+	frame[13] = (uint8_t)type;
 	*length -= gone;
 	*wire_len -= gone;
 }
@@ -130,15 +152,17 @@ uint16_t tg_true_server(const struct tg_true_servers *t, uint8_t *frame, uint32_
 {
 	struct by_address to;
 	struct by_mac mac = {{0}, 0};
-	uint16_t service;
+	uint16_t service, type = 0;
 	struct tg_pkt p;
+	uint32_t inner;
 	bool is_vip;
 
 	if (tg_parse(frame, *length, *wire_len, &p) != TG_DROP_NONE)
 		return TG_NO_SERVER;
-	if (is_tunnel(t, &p, *length)) {
+	inner = inner_offset(t, &p, frame, *length, &type);
+	if (inner != 0) {
 		to.address = p.dst;
-		take_off(frame, length, wire_len, &p);
+		take_off(frame, length, wire_len, inner, type);
 		if (tg_parse(frame, *length, *wire_len, &p) != TG_DROP_NONE)
 			return TG_NO_SERVER;
 		to.service = tg_service_find(t->services, &p, &is_vip);

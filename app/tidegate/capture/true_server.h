@@ -2,7 +2,7 @@
 /**
  * @file
  * Which server a packet really went to, where a capture or a mirror port is behind a balancer:
- * the outer destination address (IP in IP), or the destination MAC, if it is a configured server's.
+ * the outer destination address (IP in IP, GRE), or the destination MAC, if it is a configured server's.
  *
  * Thread-safety: immutable once built. Bounded by the configuration.
  */
@@ -21,7 +21,7 @@ void tg_true_servers_free(struct tg_true_servers *t);
 
 /**
  * The server of one Ethernet frame of *length captured and *wire_len real bytes. An outer IP header
- * addressed to a server is taken off in place, so that the pipeline sees what its clients sent.
+ * addressed to a server, and GRE behind it, is taken off in place, so that the pipeline sees what its clients sent.
  *
  * @return a server id, or TG_NO_SERVER if the capture does not tell
  */
