@@ -281,6 +281,8 @@ bool tg_auction_syn(struct tg_worker *w, struct tg_burst *b, unsigned int i, str
 			return meaning == MEANS_TAKEN;
 	} else if (!begins_again(w, f)) {
 		return false;
+	} else if ((p->flags & TG_PKT_NO_ENTRY) != 0) {
+		return false; /* above the service's limit: by consistent hash, without an entry */
 	}
 	return begin(w, b, i, c, except);
 }

@@ -15,7 +15,9 @@ static bool impossible_source(const struct tg_pkt *p)
 		return true;
 	if (!(p->flags & TG_PKT_V6))
 		return a->b[12] == 0 || a->b[12] == 127 || a->b[12] >= 224;
-	return a->b[0] == 0xff || tg_addr_eq(a, &none) || tg_addr_eq(a, &loopback);
+	/* nor an IPv4 address in disguise (RFC 4291 2.5.5.2), whose client it would pass for */
+	return a->b[0] == 0xff || tg_addr_is_v4(a) || tg_addr_eq(a, &none) ||
+	       tg_addr_eq(a, &loopback);
 }
 
 /* Do all words of the header and its checksum add up to 0xffff (RFC 791, RFC 1071)? The usual one

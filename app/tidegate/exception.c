@@ -6,9 +6,11 @@
 #include <rte_lcore.h>
 #include <rte_mbuf.h>
 #include <rte_ring.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "health.h"
 #include "kernel_addresses.h"
@@ -115,7 +117,12 @@ static void *run(void *ctx)
 	struct tg_exception *x = ctx;
 	unsigned int us = REST_MIN_US;
 
-	tg_privilege_keep_net_admin();
+	if (tg_privilege_keep_net_admin() != 0) {
+		fprintf(stderr,
+			"tidegate: the kernel's thread cannot drop its capabilities: stops\n");
+		kill(getpid(), SIGTERM);
+		return NULL;
+	}
 	while (!__atomic_load_n(&x->stop, __ATOMIC_RELAXED)) {
 		unsigned int moved = to_kernel(x);
 
@@ -259,7 +266,9 @@ static void want(struct tg_exception *x, uint64_t now)
 	unsigned int n = 0, own;
 
 	for (unsigned int p = 0; p < x->g->n_ports; p++)
-		for (unsigned int k = 0; x->twin[p].if_index != 0 && k < c->ports[p].n_addresses;
+		/* with a tag they are on the VLAN's interface, which its owner makes */
+		for (unsigned int k = 0; x->twin[p].if_index != 0 && c->ports[p].vlan == 0 &&
+					 k < c->ports[p].n_addresses;
 		     k++)
 			x->list[n++] = (struct tg_kernel_address){
 				.prefix = c->ports[p].addresses[k],

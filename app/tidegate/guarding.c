@@ -5,16 +5,22 @@
 
 #include "tg_guard.h"
 
-/* A packet of a flow that has no entry: it costs the table a place, if there is a token for that. */
-static void guard_unknown(const struct tg_guard *g, struct tg_guard_state *s, struct tg_burst *b,
-			  unsigned int i)
+#define CROWDED_S 30 /* as long as a UDP flow may pause by default */
+
+/* A packet of a flow that has no entry: it costs the table a place, if there is a token for that. A flow
+ * whose first packet got none went by the consistent hash; so does it when a later one gets a place. */
+static void guard_unknown(const struct tg_worker *w, const struct tg_guard *g,
+			  struct tg_guard_state *s, struct tg_burst *b, unsigned int i)
 {
 	if (!tg_guard_take(g, s, TG_GUARD_PACKETS, b->now))
 		tg_drop(b, i, TG_DROP_PACKET_RATE);
 	else if (!tg_guard_take(g, s, TG_GUARD_NEW_DROP, b->now))
 		tg_drop(b, i, TG_DROP_NEW_RATE);
-	else if (!tg_guard_take(g, s, TG_GUARD_NEW, b->now))
+	else if (!tg_guard_take(g, s, TG_GUARD_NEW, b->now)) {
 		b->pkt[i].flags |= TG_PKT_NO_ENTRY;
+		s->crowded_until = b->now + tg_s_to_ticks(&w->clock, CROWDED_S);
+	} else if (b->now < s->crowded_until)
+		b->pkt[i].flags |= TG_PKT_BY_HASH;
 }
 
 void tg_guarding_burst(struct tg_worker *w, struct tg_burst *b)
@@ -36,7 +42,7 @@ void tg_guarding_burst(struct tg_worker *w, struct tg_burst *b)
 		else if (!tg_guard_take(g, s, TG_GUARD_PACKETS_DROP, b->now))
 			tg_drop(b, i, TG_DROP_PACKET_RATE);
 		else if (b->flow[i] == NULL)
-			guard_unknown(g, s, b, i);
+			guard_unknown(w, g, s, b, i);
 		else /* a known flow uses up what unknown ones may have, and is never refused for it */
 			tg_guard_use(g, s, TG_GUARD_PACKETS, b->now);
 	}

@@ -10,8 +10,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
+#include <time.h>
 
 #define REQUEST_MAX 1024 /* and the answer, which quotes it */
+#define AGAIN_S     5
 
 struct list {
 	struct tg_kernel_address *entry; /* sorted */
@@ -25,6 +27,7 @@ struct tg_kernel_addresses {
 	struct list applied; /* the applying thread's */
 	struct mnl_socket *netlink;
 	unsigned int sequence;
+	uint64_t again_s; /* when all are set again */
 };
 
 int tg_kernel_addresses_create(struct tg_kernel_addresses **out)
@@ -105,6 +108,18 @@ void tg_kernel_addresses_want(struct tg_kernel_addresses *a, const struct tg_ker
 	pthread_mutex_unlock(&a->mutex);
 }
 
+static bool open_netlink(struct tg_kernel_addresses *a)
+{
+	if (a->netlink == NULL) {
+		a->netlink = mnl_socket_open2(NETLINK_ROUTE, SOCK_CLOEXEC);
+		if (a->netlink != NULL && mnl_socket_bind(a->netlink, 0, MNL_SOCKET_AUTOPID) < 0) {
+			mnl_socket_close(a->netlink);
+			a->netlink = NULL;
+		}
+	}
+	return a->netlink != NULL;
+}
+
 /* RTM_NEWADDR or RTM_DELADDR of one address; 0 or -errno. */
 static int request(struct tg_kernel_addresses *a, uint16_t type, const struct tg_kernel_address *e)
 {
@@ -127,11 +142,18 @@ static int request(struct tg_kernel_addresses *a, uint16_t type, const struct tg
 	m->ifa_index = e->if_index;
 	mnl_attr_put(h, IFA_LOCAL, size, bytes);
 	mnl_attr_put(h, IFA_ADDRESS, size, bytes);
-	if (mnl_socket_sendto(a->netlink, h, h->nlmsg_len) < 0)
+	if (!open_netlink(a) || mnl_socket_sendto(a->netlink, h, h->nlmsg_len) < 0)
 		return -errno;
 	n = mnl_socket_recvfrom(a->netlink, buf, sizeof(buf));
-	if (n < 0 || mnl_cb_run(buf, (size_t)n, h->nlmsg_seq, mnl_socket_get_portid(a->netlink),
-				NULL, NULL) < 0)
+	if (n < 0) { /* its answer may still come, and would be taken for the next one's */
+		int why = errno;
+
+		mnl_socket_close(a->netlink);
+		a->netlink = NULL;
+		return -why;
+	}
+	if (mnl_cb_run(buf, (size_t)n, h->nlmsg_seq, mnl_socket_get_portid(a->netlink), NULL,
+		       NULL) < 0)
 		return -errno;
 	return 0;
 }
@@ -148,9 +170,9 @@ static void complain(const struct tg_kernel_address *e, const char *what, int wh
 				: "");
 }
 
-/* Those of `from` that `other` has not. */
+/* Those of `from` that `other` has not. What fails is said once, when it is news. */
 static void change(struct tg_kernel_addresses *a, uint16_t type, const struct list *from,
-		   const struct list *other)
+		   const struct list *other, bool news)
 {
 	for (unsigned int i = 0; i < from->n; i++) {
 		const struct tg_kernel_address *e = &from->entry[i];
@@ -159,38 +181,38 @@ static void change(struct tg_kernel_addresses *a, uint16_t type, const struct li
 		if (other->n > 0 && bsearch(e, other->entry, other->n, sizeof(*e), compare) != NULL)
 			continue;
 		r = request(a, type, e);
-		if (r != 0 && r != -EEXIST && r != -EADDRNOTAVAIL)
+		if (news && r != 0 && r != -EEXIST && r != -EADDRNOTAVAIL)
 			complain(e, type == RTM_NEWADDR ? "add" : "remove", r);
 	}
 }
 
-static bool open_netlink(struct tg_kernel_addresses *a)
+static uint64_t now_s(void)
 {
-	if (a->netlink == NULL) {
-		a->netlink = mnl_socket_open2(NETLINK_ROUTE, SOCK_CLOEXEC);
-		if (a->netlink != NULL && mnl_socket_bind(a->netlink, 0, MNL_SOCKET_AUTOPID) < 0) {
-			mnl_socket_close(a->netlink);
-			a->netlink = NULL;
-		}
-	}
-	return a->netlink != NULL;
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec;
 }
 
+/* All that is wanted is set again every few seconds too: what could not be set, what somebody took away, and what went
+ * with a removed address of the same network (Linux removes secondary ones with their primary one). */
 void tg_kernel_addresses_apply(struct tg_kernel_addresses *a)
 {
+	static const struct list none;
 	struct list now;
-	bool news;
+	bool news = __atomic_load_n(&a->changed, __ATOMIC_RELAXED), made;
 
-	if (!__atomic_load_n(&a->changed, __ATOMIC_RELAXED) || !open_netlink(a))
+	if (!news && now_s() < a->again_s)
 		return;
+	a->again_s = now_s() + AGAIN_S;
 	pthread_mutex_lock(&a->mutex);
-	news = make_list(&now, a->wanted.entry, a->wanted.n);
-	a->changed = !news;
+	made = make_list(&now, a->wanted.entry, a->wanted.n);
+	a->changed = !made;
 	pthread_mutex_unlock(&a->mutex);
-	if (!news)
+	if (!made)
 		return;
-	change(a, RTM_DELADDR, &a->applied, &now);
-	change(a, RTM_NEWADDR, &now, &a->applied);
+	change(a, RTM_DELADDR, &a->applied, &now, news);
+	change(a, RTM_NEWADDR, &now, &none, news);
 	free(a->applied.entry);
 	a->applied = now;
 }

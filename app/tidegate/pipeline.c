@@ -234,6 +234,8 @@ static void place(struct tg_worker *w, struct tg_burst *b, unsigned int i)
 	if (unlikely((p->flags & TG_PKT_NO_ENTRY) != 0)) {
 		consistent = true;
 		entry = false;
+	} else if (unlikely((p->flags & TG_PKT_BY_HASH) != 0)) {
+		consistent = true;
 	}
 	b->server[i] = server_of(w, b->server[i], p, consistent);
 	if (b->server[i] == TG_NO_SERVER) {

@@ -17,17 +17,18 @@ int tg_privilege_drop(void)
 	return capng_apply(CAPNG_SELECT_CAPS) == 0 ? 0 : -EPERM;
 }
 
-void tg_privilege_keep_net_admin(void)
+int tg_privilege_keep_net_admin(void)
 {
 	bool has;
 
-	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+		return -errno;
 	has = capng_get_caps_process() == 0 &&
 	      capng_have_capability(CAPNG_PERMITTED, CAP_NET_ADMIN) == 1;
 	capng_clear(CAPNG_SELECT_BOTH);
-	if (has)
-		capng_update(CAPNG_ADD, CAPNG_EFFECTIVE | CAPNG_PERMITTED, CAP_NET_ADMIN);
-	capng_apply(CAPNG_SELECT_CAPS);
+	if (has && capng_update(CAPNG_ADD, CAPNG_EFFECTIVE | CAPNG_PERMITTED, CAP_NET_ADMIN) != 0)
+		return -EPERM;
+	return capng_apply(CAPNG_SELECT_CAPS) == 0 ? 0 : -EPERM;
 }
 
 int tg_privilege_drop_and_run(void *worker)

@@ -11,7 +11,7 @@ int tg_privilege_drop(void);
 
 /* The same but for CAP_NET_ADMIN, if the thread has it: the thread that keeps the addresses of the kernel's
  * interfaces. */
-void tg_privilege_keep_net_admin(void);
+int tg_privilege_keep_net_admin(void);
 
 /* lcore entry: drops, then tg_worker_main(worker). */
 int tg_privilege_drop_and_run(void *worker);

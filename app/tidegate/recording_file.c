@@ -3,10 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pcap/pcap.h>
 #include <rte_bpf.h>
 #include <rte_cycles.h>
-#include <rte_errno.h>
 #include <rte_malloc.h>
 #include <rte_mbuf.h>
 #include <rte_pcapng.h>
@@ -18,6 +16,7 @@
 
 #include "gateway.h"
 #include "recording.h"
+#include "recording_filter.h"
 #include "recording_note.h"
 
 #define TICK_PACKETS  512 /* written a tick */
@@ -26,6 +25,7 @@
 
 struct tg_recording_file {
 	struct tg_recording r;
+	char folder[TG_PATH_MAX]; /* as control.captures was when it began */
 	char name[TG_NAME_MAX];
 	char filter[256];
 	uint32_t seconds, packets, megabytes, files;
@@ -82,45 +82,15 @@ static int read_options(const char *text, struct option *o, char *err, size_t er
 	return 0;
 }
 
-/* A libpcap expression as a program that rte_bpf runs. */
-static int make_filter(struct tg_recording_file *f, char *err, size_t err_len)
+static void file_path(const struct tg_recording_file *f, unsigned int number,
+		      char path[TG_PATH_MAX + TG_NAME_MAX + 32])
 {
-	struct bpf_program classic = {0};
-	struct rte_bpf_prm *prm;
-	pcap_t *p;
-
-	if (f->filter[0] == '\0')
-		return 0;
-	p = pcap_open_dead(DLT_EN10MB, 65535);
-	if (p == NULL)
-		return -ENOMEM;
-	if (pcap_compile(p, &classic, f->filter, 1, PCAP_NETMASK_UNKNOWN) != 0) {
-		snprintf(err, err_len, "filter \"%s\": %s (pcap-filter(7))", f->filter,
-			 pcap_geterr(p));
-		pcap_close(p);
-		return -EINVAL;
-	}
-	prm = rte_bpf_convert(&classic);
-	f->r.filter = prm != NULL ? rte_bpf_load(prm) : NULL;
-	rte_free(prm);
-	pcap_freecode(&classic);
-	pcap_close(p);
-	if (f->r.filter != NULL)
-		return 0;
-	snprintf(err, err_len, "filter \"%s\": rte_bpf does not take it (%s)", f->filter,
-		 rte_strerror(rte_errno));
-	return -EINVAL;
-}
-
-static void file_path(const struct tg_gateway *g, const struct tg_recording_file *f,
-		      unsigned int number, char path[TG_PATH_MAX + TG_NAME_MAX + 32])
-{
-	snprintf(path, TG_PATH_MAX + TG_NAME_MAX + 32, "%s/%s-%u.pcapng",
-		 g->snapshot->config->captures, f->name, number);
+	snprintf(path, TG_PATH_MAX + TG_NAME_MAX + 32, "%s/%s-%u.pcapng", f->folder, f->name,
+		 number);
 }
 
 /* The next file; the oldest beyond `files` goes. -errno and a sentence. */
-static int next_file(struct tg_gateway *g, struct tg_recording_file *f, char *err, size_t err_len)
+static int next_file(struct tg_recording_file *f, char *err, size_t err_len)
 {
 	char path[TG_PATH_MAX + TG_NAME_MAX + 32];
 	int fd, why;
@@ -130,7 +100,7 @@ static int next_file(struct tg_gateway *g, struct tg_recording_file *f, char *er
 		f->out = NULL;
 		f->number++;
 	}
-	file_path(g, f, f->number, path);
+	file_path(f, f->number, path);
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0640);
 	why = errno;
 	if (fd >= 0)
@@ -147,7 +117,7 @@ static int next_file(struct tg_gateway *g, struct tg_recording_file *f, char *er
 	}
 	f->bytes = 0;
 	if (f->number >= f->files) {
-		file_path(g, f, f->number - f->files, path);
+		file_path(f, f->number - f->files, path);
 		unlink(path);
 	}
 	return 0;
@@ -214,6 +184,7 @@ static int prepare(struct tg_gateway *g, struct tg_recording_file *f, char **arg
 			 TG_NAME_MAX - 1, sizeof(f->filter) - 1);
 		return -EINVAL;
 	}
+	snprintf(f->folder, sizeof(f->folder), "%s", g->snapshot->config->captures);
 	snprintf(f->name, sizeof(f->name), "%s", args[0]);
 	snprintf(f->filter, sizeof(f->filter), "%s", args[1] != NULL ? args[1] : "");
 	r = read_options(args[2], o, err, err_len);
@@ -224,10 +195,10 @@ static int prepare(struct tg_gateway *g, struct tg_recording_file *f, char **arg
 	f->megabytes = o[MEGABYTES].value;
 	f->files = o[FILES].value;
 	f->r.snaplen = o[SNAPLEN].value;
-	r = make_filter(f, err, err_len);
+	r = tg_recording_filter(f->filter, &f->r.filter, err, err_len);
 	if (r == 0)
 		r = make_buffers(f, err, err_len);
-	return r == 0 ? next_file(g, f, err, err_len) : r;
+	return r == 0 ? next_file(f, err, err_len) : r;
 }
 
 json_t *tg_recording_start(struct tg_gateway *g, char **args, char *err, size_t err_len)
@@ -281,7 +252,7 @@ static unsigned int drain(struct tg_gateway *g, struct tg_recording_file *f)
 	if (f->packets != 0 && f->written >= f->packets)
 		f->over = true;
 	if (!f->over && f->bytes >= (uint64_t)f->megabytes * 1000000 &&
-	    next_file(g, f, err, sizeof(err)) != 0) {
+	    next_file(f, err, sizeof(err)) != 0) {
 		fprintf(stderr, "tidegate: capture ends: %s\n", err);
 		f->over = true;
 	}
@@ -326,8 +297,10 @@ json_t *tg_recording_stop(struct tg_gateway *g, char **args, char *err, size_t e
 		snprintf(err, err_len, "no capture is under way");
 		return NULL;
 	}
-	while (!f->over && drain(g, f) > 0) /* what is there already belongs to it */
-		;
+	/* what is there already belongs to it; what workers add while this goes on has its bound */
+	show_workers(g, NULL);
+	for (unsigned int n = 0, more = 1; n < TG_RECORDING_RING && !f->over && more > 0; n += more)
+		more = drain(g, f);
 	result = tg_recording_list(g, args, err, err_len);
 	if (f->token == 0)
 		retire(g, f);
@@ -343,7 +316,7 @@ json_t *tg_recording_list(struct tg_gateway *g, char **args, char *err, size_t e
 	(void)args, (void)err, (void)err_len;
 	if (f == NULL || f->token != 0)
 		return json_array();
-	file_path(g, f, f->number, path);
+	file_path(f, f->number, path);
 	return json_pack("[{s:s, s:s, s:s, s:I, s:I, s:I, s:i, s:i, s:i}]", "name", f->name, "file",
 			 path, "filter", f->filter, "packets", (json_int_t)f->written, "lost",
 			 (json_int_t)(tg_stat_read(&f->r.lost) + f->failed), "file_bytes",

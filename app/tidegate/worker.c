@@ -171,9 +171,9 @@ static void run(struct tg_worker *w, enum source from)
 		w->virtual_time->spend(w->virtual_time, b->n);
 	tg_tx_burst(w, b);
 	tg_lap(w, TG_STAGE_TX, b->n);
-	if (unlikely(copies.of != NULL))
-		tg_recording_hand(b, &copies);
 	tg_pipeline_finish(w, b);
+	if (unlikely(copies.of != NULL)) /* reads verdicts, no longer packets */
+		tg_recording_hand(b, &copies);
 	tg_lap(w, TG_STAGE_FINISH, b->n);
 	w->lap = 0;
 }

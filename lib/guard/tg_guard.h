@@ -58,6 +58,7 @@ struct tg_guard {
 struct tg_guard_state {
 	uint64_t due[TG_GUARD_LIMITS];  /* ticks: when the next token would be on time */
 	uint64_t over[TG_GUARD_LIMITS]; /* how often there was none */
+	uint64_t crowded_until;         /* ticks: flows without an entry may go on so long */
 };
 
 /* Is anything limited or ruled? */

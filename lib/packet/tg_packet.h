@@ -65,6 +65,8 @@ static inline int tg_key_eq(const struct tg_key *a, const struct tg_key *b)
 	0x0800 /* from a server to a client: key and dst are the connection's, turned round */
 
 #define TG_PKT_NO_ENTRY 0x1000 /* flows begin too fast: served without an entry */
+#define TG_PKT_BY_HASH \
+	0x2000 /* a flow that may have begun so: its server is the consistent hash's */
 
 struct tg_pkt {
 	struct tg_key key;

@@ -62,9 +62,9 @@ def pcap(packets, link=1):
     return out
 
 
-def run(folder, data, *more, config=None):
+def run(folder, data, *more, config=None, report="r.json"):
     """Exit code, text, complaints, report (None if there is none)."""
-    path, report = os.path.join(folder, "f.pcap"), os.path.join(folder, "r.json")
+    path, report = os.path.join(folder, "f.pcap"), os.path.join(folder, report)
     args = [TIDEGATE, "--capture", path, "--report", report, *more]
     if data is not None:
         with open(path, "wb") as f:
@@ -84,7 +84,7 @@ def server_is_what_the_capture_shows(folder):
               connection(lambda p: ether(ip6("fd00::2", "fd00::12", 4, p), 0x86DD), 1002, 4000) +
               connection(lambda p: ether(p, dst=b"\2\0\0\0\0\x13"), 1003, 6000) + connection(ether, 1004, 8000))
     code, _, _, r = run(folder, pcap(sorted(frames)), config=CONFIG)
-    assert code == 0 and r["packets"] == {"received": 168, "forwarded": 168, "dropped": 0, "replied": 0, "to_kernel": 0}, r["packets"]
+    assert code == 0 and r["packets"] == {"received": 168, "forwarded": 168, "dropped": 0, "replied": 0, "made": 0, "taken_in": 0, "to_kernel": 0}, r["packets"]
     flows = {f["client_port"]: f for f in r["services"][0]["flows"]}
     assert [flows[1001 + i]["server"] for i in range(3)] == ["v4", "v6", "mac"], flows
     assert [flows[1001 + i]["would_pick"] for i in range(4)] == [False, False, False, True], flows
@@ -134,7 +134,7 @@ def nothing_to_read(folder):
 
 def report_that_cannot_be_written(folder):
     data = pcap(connection(ether, 1004, 8000))
-    code, text, errors, _ = run(folder, data, "--report", os.path.join(folder, "none", "r.json"))
+    code, text, errors, _ = run(folder, data, report="none/r.json")
     assert code == 1 and text and "cannot be written: No such file" in errors, (code, errors)
 
 

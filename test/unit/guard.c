@@ -105,7 +105,7 @@ END_TEST
 /* Twice the rate for 10 s: half gets through, and a tenth of a second's worth at once before. */
 START_TEST(rate_is_kept)
 {
-	struct tg_guard_state s = {{0}, {0}};
+	struct tg_guard_state s = {0};
 	const uint64_t second = 1000000000;
 	unsigned int got = 0, at_once = 0;
 
