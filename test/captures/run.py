@@ -139,7 +139,8 @@ def scan(s, row):
 CHECKS = {
     "a-dnso1tcp.pcap": [tcp(1, 41)],
     "a-bug-8629-async-oneside.pcap": [tcp(1), gateway_view],
-    "a-dns_over_https_POST.pcap": [tcp(1, 32)],
+    # 32 requests; of three the next one acknowledges the answer after seconds of rest: not published
+    "a-dns_over_https_POST.pcap": [tcp(1, 29)],
     "a-modbus.pcap": [tcp(8, 255, 51411), apart((13, 17), (480, 760))],
     # of two of the seven connections the file has one RST from the client: forwarded, no entry
     # 53 requests; where the server's timestamps show two in flight together they are one batch

@@ -66,7 +66,7 @@ def at(polls, when, service):
 
 def difference(before, after, which):
     n = after[0] - before[0]
-    return n, (after[which] - before[which]) / n if n else None
+    return n, (after[which] - before[which]) / n if n > 0 else None
 
 
 def cut(path, ends):
