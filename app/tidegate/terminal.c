@@ -2,12 +2,19 @@
 #include "terminal.h"
 
 #include <poll.h>
+#include <rte_common.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include "api.h"
 
 #define WORDS_MAX 8
+
+/* What testpmd's users type. The command is the shorter text. */
+static const char *const as_testpmd[][2] = {
+	{"show port stats all", "port list"},
+	{"show service all", "service list"},
+};
 
 /* "server drain web a": the first two words are the command (`help` is one). */
 static void answer(struct tg_gateway *g, char *line)
@@ -16,6 +23,9 @@ static void answer(struct tg_gateway *g, char *line)
 	int n = 0, first;
 	json_t *result;
 
+	for (size_t i = 0; i < RTE_DIM(as_testpmd); i++)
+		if (strcmp(line, as_testpmd[i][0]) == 0)
+			strcpy(line, as_testpmd[i][1]);
 	for (char *w = strtok_r(line, " \t\r", &save); w != NULL && n < WORDS_MAX;
 	     w = strtok_r(NULL, " \t\r", &save))
 		word[n++] = w;

@@ -310,6 +310,26 @@ def register(case, run, syn, skip):
             assert {*range(100, 120), *range(200, 220)} <= begun, begun
             assert g.stop() == 0
 
+    @case()
+    def prompt():
+        """-i: commands and testpmd's words for them, line by line; nonsense is told"""
+        g = Gateway([service()])
+        g.process = p = subprocess.Popen([*g.command, "-i"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        try:
+            end = time.time() + 20
+            while not g.listens():
+                assert time.time() < end and p.poll() is None
+                time.sleep(0.05)
+            p.stdin.write("show port stats all\nshow service all\nworker list\nshow me\n")
+            p.stdin.flush()
+            time.sleep(1)
+            p.terminate()
+            said = p.communicate(timeout=20)[0]
+        finally:
+            g.__exit__()
+        for word in ('"rx_missed"', '"taking_new_flows"', '"busy_turns"', 'no command "show me"'):
+            assert word in said, (word, said)
+
     @case(quick=True)
     def one_view():
         """tidegatectl top --once: services, servers and workers without a terminal, as text and as JSON"""
