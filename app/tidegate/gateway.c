@@ -121,6 +121,12 @@ static int start_ports(struct tg_gateway *g, const struct tg_config *c, char *er
 			return r;
 		g->n_ports++;
 	}
+	for (unsigned int p = 0; p < g->n_ports; p++) {
+		int r = tg_port_check(&g->ports[p], err, err_len);
+
+		if (r != 0)
+			return r;
+	}
 	tg_port_agree(g->ports, g->n_ports);
 	return 0;
 }

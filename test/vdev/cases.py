@@ -761,6 +761,117 @@ def net_tap():
         assert g.stop() == 0
 
 
+class Bonds:
+    """A gateway whose two ports are bonds of two taps each: a0, a1 face clients, b0, b1 servers."""
+
+    def __init__(self, mode):
+        if not os.path.exists("/dev/net/tun"):
+            raise Skip("/dev/net/tun is missing")
+        self.taps = {k: f"tg{k}{os.getpid() % 10000}" for k in ("a0", "a1", "b0", "b1")}
+        taps = [f"net_tap{n},iface={i}" for n, i in enumerate(self.taps.values())]
+        bonds = [f"net_bonding{n},mode={mode},slave=net_tap{2 * n},slave=net_tap{2 * n + 1}" for n in (0, 1)]
+        self.g = Gateway([service()], front=taps[0], back=taps[1], args=[f"--vdev={d}" for d in taps[2:] + bonds])
+        for port, bond in zip(self.g.document["ports"], ("net_bonding0", "net_bonding1")):
+            port["port"] = bond
+        self.g.write()
+
+    def __enter__(self):
+        self.g.start()
+        self.macs = [p["mac"] for p in self.g.ask("port list")["result"]]
+        assert len(set(self.macs) - {"00:00:00:00:00:00"}) == 2, self.macs
+        return self
+
+    def __exit__(self, *why):
+        self.g.__exit__(*why)
+
+    def leaves_by(self, by, numbers):
+        """The SYNs of those numbers, let in by that tap: how many left by b0 and by b1."""
+        from scapy.all import AsyncSniffer, sendp
+        sniffers = [AsyncSniffer(iface=self.taps[k], store=True, lfilter=lambda p: TCP in p) for k in ("b0", "b1")]
+        for s in sniffers:
+            s.start()
+        time.sleep(0.3)
+        before = self.g.report()["packets"]["forwarded"]
+        sendp([Ether(dst=self.macs[0], src=CLIENT_MAC) / syn(n)[IP] for n in numbers], iface=self.taps[by], verbose=False)
+        until(f"forwarded from {by}", lambda: self.g.report()["packets"]["forwarded"] >= before + len(numbers))
+        time.sleep(0.3)
+        out = [[p for p in s.stop() if p[IP].dst == VIP and p.src == self.macs[1]] for s in sniffers]
+        assert all(p.dst.startswith("02:00:00:00:00:") and p[IP].ttl == 63 and correct(p) for o in out for p in o)
+        return [len(o) for o in out]
+
+
+class Partner:
+    """The switch's side of LACP (IEEE 802.1AX) on one tap: answers each frame; in_sync false: out of the group."""
+
+    def __init__(self, interface, number, own):
+        from scapy.all import AsyncSniffer, conf
+        self.number, self.own, self.in_sync, self.state = number, own, True, 0
+        self.socket = conf.L2socket(iface=interface)
+        self.sniffer = AsyncSniffer(iface=interface, store=False, prn=self.answer, lfilter=lambda p: p.type == 0x8809)
+        self.sniffer.start()
+
+    def answer(self, p):
+        from scapy.contrib.lacp import LACP, SlowProtocol
+        if LACP not in p or p.src == self.own:
+            return
+        asked = p[LACP]
+        self.state = asked.actor_state
+        self.socket.send(Ether(src=self.own, dst="01:80:c2:00:00:02") / SlowProtocol() / LACP(
+            actor_system=self.own, actor_key=1, actor_port_number=self.number, actor_state=0x3f if self.in_sync else 0x07,
+            partner_system=asked.actor_system, partner_key=asked.actor_key, partner_system_priority=asked.actor_system_priority,
+            partner_port_number=asked.actor_port_number, partner_port_priority=asked.actor_port_priority,
+            partner_state=asked.actor_state))
+
+    def distributes(self):
+        return self.state & 0x30 == 0x30
+
+
+@case(root=True)
+def bonded_backup():
+    """net_bonding, active and backup: all by the active link, with the bond's MAC; its links are no ports of their own"""
+    with Bonds(1) as bonds:
+        assert bonds.leaves_by("a0", range(50)) == [50, 0]
+        assert all(p["link_up"] for p in bonds.g.ask("port list")["result"])
+        assert bonds.g.stop() == 0
+    for order in (("net_bonding0", "net_tap0"), ("net_tap0", "net_bonding0")):
+        bonds = Bonds(1)
+        for row, port in zip(bonds.g.document["ports"], order):
+            row["port"] = port
+        bonds.g.write()
+        said = subprocess.run(bonds.g.command, capture_output=True, text=True, timeout=20)
+        assert said.returncode == 1 and "is a link of a bonded device" in said.stderr, said
+        shutil.rmtree(bonds.g.dir)
+
+
+@case(root=True)
+def bonded_lacp():
+    """net_bonding with LACP: both links carry packets once the switch agrees, one when it takes the other out"""
+    with Bonds(4) as bonds:
+        partners = {k: Partner(i, n, f"02:00:00:00:5{k[0]}:01") for n, (k, i) in enumerate(bonds.taps.items(), 1)}
+        until("LACP agrees", lambda: all(p.distributes() for p in partners.values()))
+        by = [bonds.leaves_by("a0", range(50)), bonds.leaves_by("a1", range(50, 100))]
+        assert all(sum(n) == 50 and min(n) > 0 for n in by), by
+        partners["b0"].in_sync = False
+        until("b0 is out", lambda: not partners["b0"].distributes())
+        assert bonds.leaves_by("a0", range(100, 150)) == [0, 50]
+        partners["b0"].in_sync = True
+        until("b0 is back", lambda: partners["b0"].distributes())
+        assert min(bonds.leaves_by("a0", range(150, 200))) > 0
+        assert bonds.g.stop() == 0
+
+
+@case(quick=True)
+def bond_of_fixed_macs():
+    """A bond over devices whose MAC cannot be set does not start, and says why"""
+    g = Gateway([service()], front="net_ring0", back="net_ring1",
+                args=["--vdev=net_bonding0,mode=1,slave=net_ring0,slave=net_ring1"])
+    g.document["ports"] = [{**g.document["ports"][1], "port": "net_bonding0", "role": "both"}]
+    g.write()
+    said = subprocess.run(g.command, capture_output=True, text=True, timeout=20)
+    assert said.returncode == 1 and "each of its links must let its MAC be set" in said.stderr, said
+    shutil.rmtree(g.dir)
+
+
 @case()
 def net_memif():
     """net_memif: packets of another process over shared memory"""

@@ -15,10 +15,10 @@
 /*
  * Where packets may wait before rx: the arrival rule of the time gate depends on it. NICs keep them in
  * the descriptor ring. These devices have a queue behind it (a socket, a kernel ring, another
- * process) whose length is not known here.
+ * process, a bond's links) whose length is not known here.
  */
-static const char *const behind_a_queue[] = {"net_pcap", "net_af_packet", "net_af_xdp",
-					     "net_tap",  "net_ring",      "net_memif"};
+static const char *const behind_a_queue[] = {"net_pcap", "net_af_packet", "net_af_xdp", "net_tap",
+					     "net_ring", "net_memif",     "net_bonding"};
 
 static bool is_behind_a_queue(const struct tg_port *p)
 {
@@ -200,7 +200,7 @@ static int set_mtu(struct tg_port *p, const struct tg_config_port *c, char *err,
 	p->mtu = c->mtu;
 	/* net_af_packet and its like claim 1518 bytes and pass whatever their interface does: there
 	 * the configured length is ours to keep to, and the interface's own MTU the operator's to set */
-	if (r == 0 || r == -ENOTSUP || is_behind_a_queue(p))
+	if (r == 0 || r == -ENOTSUP || (is_behind_a_queue(p) && !p->bonded))
 		return 0;
 	snprintf(
 		err, err_len,
@@ -217,8 +217,12 @@ static int start(struct tg_port *p, bool promiscuous, const char *args, char *er
 	p->started = rte_rdtsc();
 	r = rte_eth_dev_start(p->ethdev);
 	if (r != 0) {
-		snprintf(err, err_len, "port \"%s\" (%s): does not start: %s", p->name, p->driver,
-			 strerror(-r));
+		snprintf(err, err_len, "port \"%s\" (%s): does not start: %s%s", p->name, p->driver,
+			 strerror(-r),
+			 p->bonded
+				 ? "; each of its links must let its MAC be set (af_packet, af_xdp, "
+				   "memif, pcap and ring do not)"
+				 : "");
 		return r;
 	}
 	write_reta(p);
@@ -233,6 +237,35 @@ static int start(struct tg_port *p, bool promiscuous, const char *args, char *er
 	return 0;
 }
 
+int tg_port_check(const struct tg_port *p, char *err, size_t err_len)
+{
+	struct rte_eth_dev_info info;
+
+	if (rte_eth_dev_info_get(p->ethdev, &info) != 0 ||
+	    !(*info.dev_flags & RTE_ETH_DEV_BONDED_SLAVE))
+		return 0;
+	snprintf(err, err_len,
+		 "port \"%s\" (%s): is a link of a bonded device; name that one in ports[].port",
+		 p->name, rte_dev_name(info.device));
+	return -EBUSY;
+}
+
+/* A bond takes in its links when it is configured for the first time: only then it knows its MAC,
+ * queues and offloads. */
+static int ask(struct tg_port *p, struct rte_eth_dev_info *info, struct rte_ether_addr *mac)
+{
+	const struct rte_eth_conf first = {0};
+	int r = rte_eth_dev_info_get(p->ethdev, info);
+
+	p->bonded = r == 0 && strcmp(info->driver_name, "net_bonding") == 0;
+	if (p->bonded) {
+		r = rte_eth_dev_configure(p->ethdev, 1, 1, &first);
+		if (r == 0)
+			r = rte_eth_dev_info_get(p->ethdev, info);
+	}
+	return r != 0 ? r : rte_eth_macaddr_get(p->ethdev, mac);
+}
+
 int tg_port_start(struct tg_port *p, const struct tg_config_port *config, unsigned int n_workers,
 		  const struct tg_clock *clock, bool promiscuous, struct rte_mempool *const *pools,
 		  unsigned int n_pools, char *err, size_t err_len)
@@ -245,11 +278,11 @@ int tg_port_start(struct tg_port *p, const struct tg_config_port *config, unsign
 	memset(p, 0, sizeof(*p));
 	snprintf(p->name, sizeof(p->name), "%s", config->name);
 	r = tg_port_find(config->port, &p->ethdev, err, err_len);
+	if (r == 0)
+		r = tg_port_check(p, err, err_len);
 	if (r != 0)
 		return r;
-	r = rte_eth_dev_info_get(p->ethdev, &info);
-	if (r == 0)
-		r = rte_eth_macaddr_get(p->ethdev, &mac);
+	r = ask(p, &info, &mac);
 	if (r != 0) {
 		snprintf(err, err_len, "port \"%s\": does not answer: %s", config->name,
 			 strerror(-r));
@@ -268,7 +301,8 @@ int tg_port_start(struct tg_port *p, const struct tg_config_port *config, unsign
 	choose_rss(p, &info, &conf);
 	if (info.tx_offload_capa & RTE_ETH_TX_OFFLOAD_MULTI_SEGS)
 		conf.txmode.offloads |= RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
-	conf.rxmode.offloads |= tg_stamp_offload(&info);
+	if (!p->bonded) /* each link would stamp by a clock of its own */
+		conf.rxmode.offloads |= tg_stamp_offload(&info);
 	r = rte_eth_dev_configure(p->ethdev, p->rx_queues, p->tx_queues, &conf);
 	if (r != 0) {
 		snprintf(err, err_len,

@@ -40,6 +40,7 @@ struct tg_port {
 	uint16_t rx_queues, tx_queues;
 	uint32_t rx_ring; /* places that packets can wait in before rx; 0: not known */
 	uint64_t started; /* ticks, read before the device started: nothing has arrived earlier */
+	bool bonded;      /* several links under one name (net_bonding) */
 	bool partial;     /* checksums may be left to the NIC by kernels of this host */
 	bool generated;   /* input is made up as it is read (net_null, infinite_rx): no ring */
 	/* receive time stamps, where the device offers them and its clock can be read; -1: none. What
@@ -61,6 +62,10 @@ int tg_port_start(struct tg_port *p, const struct tg_config_port *config, unsign
 		  const struct tg_clock *clock, bool promiscuous, struct rte_mempool *const *pools,
 		  unsigned int n_pools, char *err, size_t err_len);
 void tg_port_stop(struct tg_port *p);
+
+/* After all have started too: -EBUSY and a sentence if the port is a link of a bond, which takes in
+ * its links as it starts. */
+int tg_port_check(const struct tg_port *p, char *err, size_t err_len);
 
 /* The DPDK device of that number or name. -ENODEV and a sentence that lists those there are. */
 int tg_port_find(const char *name, uint16_t *ethdev, char *err, size_t err_len);

@@ -10,6 +10,7 @@ void tg_tx_init(struct tg_tx *tx, const struct tg_port *p, unsigned int worker,
 	tx->ethdev = p->ethdev;
 	tx->queue = (uint16_t)worker;
 	tx->n = 0;
+	tx->keeps_bond = p->bonded && worker == 0;
 	tg_gate_wire_init(&tx->wire, p->rate_mbps, p->tx_queues, clock);
 }
 
@@ -111,6 +112,8 @@ void tg_tx_retry(struct tg_worker *w)
 	for (unsigned int p = 0; p < w->n_ports; p++)
 		if (w->tx[p].n > 0)
 			retry(w, &w->tx[p]);
+		else if (unlikely(w->tx[p].keeps_bond) && w->mode == TG_MODE_INLINE)
+			rte_eth_tx_burst(w->tx[p].ethdev, w->tx[p].queue, NULL, 0);
 }
 
 /* Packet i of the burst must wait for its turn, since `gated`. */

@@ -23,6 +23,9 @@ struct tg_tx_item {
 struct tg_tx {
 	uint16_t ethdev, queue;
 	uint16_t n; /* waiting, oldest first */
+	/* a bond sends its LACP frames from within rte_eth_tx_burst: that is called when nothing is to
+	 * be sent too, by one worker */
+	bool keeps_bond;
 	struct tg_gate_wire wire;
 	struct tg_tx_item waiting[TG_TX_WAITING];
 };
@@ -34,7 +37,7 @@ void tg_tx_init(struct tg_tx *tx, const struct tg_port *p, unsigned int worker,
  * waiting list, become TG_DROP; in shadow mode all of them, as `shadow`. */
 void tg_tx_burst(struct tg_worker *w, struct tg_burst *b);
 
-/* Retries what waits on every port. */
+/* Once a turn: retries what waits on every port, and gives bonds their turn. */
 void tg_tx_retry(struct tg_worker *w);
 
 /* Sends frames of our own (control's requests): mbuf->port is the port's index. */
