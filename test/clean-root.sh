@@ -54,3 +54,21 @@ clean_root_make() {
 	mkdir -p "${cache%/*}"
 	tar -C "$1" -czf "$cache.new" . && mv "$cache.new" "$cache"
 }
+
+# Namespaces have ended by then; were anything still mounted, it would be kept, not deleted.
+clean_root_end() {
+	if grep -q " $root/" /proc/mounts; then
+		echo "$(basename "$0" .sh): something is still mounted under $root: unmount it and delete the folder" >&2
+	else
+		rm -rf --one-file-system "$root"
+	fi
+}
+
+# Sets root: a folder with a clean system, which goes when the script ends.
+clean_root_begin() {
+	root=$(mktemp -d "${TMPDIR:-/tmp}/tidegate-root.XXXXXX")
+	trap clean_root_end EXIT
+	trap 'exit 130' INT TERM HUP
+	clean_root_make "$root"
+	chmod 755 "$root"
+}

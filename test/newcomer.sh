@@ -89,20 +89,6 @@ fi
 
 [ "$(id -u)" = 0 ] || die "needs root, to make a clean system in a folder; run as root: $0"
 "$top/drivers-conf/install-deps.sh" dev
-root=$(mktemp -d "${TMPDIR:-/tmp}/tidegate-root.XXXXXX")
-
-# The namespaces have ended here; were anything still mounted, it would be kept, not deleted.
-clean_up() {
-	if grep -q " $root/" /proc/mounts; then
-		echo "newcomer: something is still mounted under $root: unmount it and delete the folder" >&2
-	else
-		rm -rf --one-file-system "$root"
-	fi
-}
-trap clean_up EXIT
-trap 'exit 130' INT TERM HUP
-
-clean_root_make "$root"
-chmod 755 "$root"
+clean_root_begin
 copy_project "$root/home/tidegate"
 unshare --mount --pid --fork --kill-child -- "$0" --inside "$root" ${quick:+--quick}

@@ -91,17 +91,6 @@ deb=${1:-}
 [ -n "$deb" ] || deb=$("$here/build.sh" | tail -n 1)
 [ -f "$deb" ] || die "$deb: no such package"
 deb=$(realpath "$deb")
-root=$(mktemp -d "${TMPDIR:-/tmp}/tidegate-root.XXXXXX")
-clean_up() {
-	if grep -q " $root/" /proc/mounts; then
-		echo "test-package: something is still mounted under $root: unmount it and delete the folder" >&2
-	else
-		rm -rf --one-file-system "$root"
-	fi
-}
-trap clean_up EXIT
-trap 'exit 130' INT TERM HUP
-clean_root_make "$root"
-chmod 755 "$root"
+clean_root_begin
 unshare --mount --pid --fork --kill-child -- "$0" --inside "$root" "$deb"
 echo "package: ok"
