@@ -227,7 +227,7 @@ def impossible_senders_and_broken_headers():
         return ether() / IPv6(src=src, dst=VIP6) / TCP(sport=7, dport=80, flags="S")
     group = Ether(dst=PCAP_MAC, src="01:00:5e:00:00:01") / syn(1)[IP]
     bad = [from_(a) for a in ("127.0.0.1", "0.0.0.0", "224.0.0.5", "255.255.255.255", VIP)]
-    bad += [from6(a) for a in ("::", "::1", "ff02::1", VIP6)] + [group]
+    bad += [from6(a) for a in ("::", "::1", "ff02::1", "::ffff:198.51.100.7", VIP6)] + [group]
     broken = bytearray(bytes(syn(2))); broken[24] ^= 0x10
     swapped = bytearray(bytes(syn(3))); swapped[14 + 8] ^= 1  # the TTL, without its checksum
     services = [service(), service(name="web6", address=VIP6, servers=[
