@@ -10,8 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "gateway/sim_gateway.h"
 #include "sim.h"
-#include "sim_gateway.h"
 #include "sim_options.h"
 #include "tg_file.h"
 

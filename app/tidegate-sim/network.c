@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The way of a packet: from its sender by links and a gateway to whoever gets it. */
+#include "gateway/sim_gateway.h"
 #include "sim.h"
-#include "sim_gateway.h"
 
 #define IP_TCP   (14 + 20 + 20 + 24) /* headers, frame check, preamble and gap on an Ethernet link */
 #define IP_UDP   (14 + 20 + 8 + 24)

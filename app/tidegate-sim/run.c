@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "gateway/sim_gateway.h"
 #include "sim.h"
-#include "sim_gateway.h"
 
 #define TELL_EVERY 65536 /* events */
 

@@ -15,8 +15,8 @@
 #include "event.h"
 #include "link.h"
 #include "packet.h"
-#include "results.h"
-#include "scenario.h"
+#include "results/results.h"
+#include "scenario/scenario.h"
 #include "station.h"
 
 struct tg_sim_gateway;

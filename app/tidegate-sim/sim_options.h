@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "scenario.h"
+#include "scenario/scenario.h"
 
 #define TG_SETTINGS_MAX 64
 

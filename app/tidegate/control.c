@@ -9,12 +9,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "auction.h"
-#include "costs.h"
-#include "exception.h"
-#include "health.h"
-#include "load.h"
-#include "watch.h"
+#include "api/watch.h"
+#include "auction/auction.h"
+#include "choice/costs.h"
+#include "choice/load.h"
+#include "health/health.h"
+#include "kernel/exception.h"
 
 #define NEIGH_PERIOD_MS 100
 #define COSTS_MIN_US    4900u /* each tick */

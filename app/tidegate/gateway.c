@@ -12,21 +12,21 @@
 #include <stdio.h>
 #include <sys/random.h>
 
-#include "admission.h"
-#include "auction.h"
+#include "admission/admission.h"
+#include "api/watch.h"
+#include "auction/auction.h"
+#include "choice/load.h"
 #include "control.h"
-#include "exception.h"
-#include "health.h"
-#include "load.h"
+#include "health/health.h"
+#include "kernel/exception.h"
 #include "owner.h"
 #include "pipeline.h"
 #include "port/rx.h"
 #include "port/tx.h"
-#include "privilege.h"
-#include "restart.h"
+#include "restart/restart.h"
+#include "start/privilege.h"
 #include "tg_mem.h"
 #include "tsc.h"
-#include "watch.h"
 
 #define INBOX_SIZE       4096
 #define CONTROL_OUT_SIZE 1024

@@ -11,9 +11,9 @@
 
 #include <pthread.h>
 
-#include "costs.h"
-#include "options.h"
+#include "choice/costs.h"
 #include "snapshot.h"
+#include "start/options.h"
 #include "worker.h"
 
 #define TG_NODES_MAX 8

@@ -5,13 +5,13 @@
 #include <string.h>
 
 #include "capture/offline.h"
-#include "eal.h"
 #include "gateway.h"
-#include "options.h"
-#include "preflight.h"
-#include "recording_file.h"
-#include "restart.h"
+#include "recording/file.h"
+#include "restart/restart.h"
 #include "run.h"
+#include "start/eal.h"
+#include "start/options.h"
+#include "start/preflight.h"
 #include "tsc.h"
 
 static volatile bool quit, hup;

@@ -4,13 +4,13 @@
 #include <netinet/in.h>
 #include <rte_mbuf.h>
 
-#include "admission.h"
-#include "auction.h"
+#include "admission/admission.h"
+#include "auction/auction.h"
 #include "entrance.h"
-#include "exception.h"
 #include "fragments.h"
 #include "guarding.h"
-#include "health.h"
+#include "health/health.h"
+#include "kernel/exception.h"
 #include "owner.h"
 #include "port/checksum.h"
 #include "tg_encap.h"

@@ -23,7 +23,7 @@ void tg_pipeline_run(struct tg_worker *w, struct tg_burst *b);
 /* A burst of packets that another worker handed over: parsed again, from service on. */
 void tg_pipeline_run_handed(struct tg_worker *w, struct tg_burst *b);
 
-/* A connection whose server was found elsewhere (auction.c): its entry, made or taken over from an older
+/* A connection whose server was found elsewhere (auction/auction.c): its entry, made or taken over from an older
  * connection of the same ports, as if its SYN had come and left at `departed`. False: there is no room. */
 bool tg_pipeline_settle(struct tg_worker *w, const struct tg_pkt *syn, uint64_t hash,
 			uint16_t server, uint64_t departed);

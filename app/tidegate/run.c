@@ -8,22 +8,22 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "api.h"
+#include "api/api.h"
+#include "api/socket.h"
+#include "api/telemetry.h"
+#include "api/terminal.h"
+#include "api/totals.h"
+#include "api/watch.h"
 #include "capture/report.h"
 #include "control.h"
-#include "control_socket.h"
-#include "eal.h"
-#include "exception.h"
-#include "host.h"
-#include "metrics_http.h"
-#include "notify.h"
+#include "kernel/exception.h"
+#include "metrics/http.h"
 #include "pipeline.h"
-#include "privilege.h"
-#include "recording_file.h"
-#include "telemetry.h"
-#include "terminal.h"
-#include "totals.h"
-#include "watch.h"
+#include "recording/file.h"
+#include "start/eal.h"
+#include "start/host.h"
+#include "start/notify.h"
+#include "start/privilege.h"
 
 #define WITHDRAW_MS 1000
 

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "health.h"
+#include "health/health.h"
 #include "routes.h"
 #include "true_server.h"
 

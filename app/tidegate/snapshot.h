@@ -11,7 +11,7 @@
 #ifndef TG_SNAPSHOT_H
 #define TG_SNAPSHOT_H
 
-#include "admission_pools.h"
+#include "admission/pools.h"
 #include "port/port.h"
 #include "registry.h"
 #include "stats.h"

@@ -5,14 +5,14 @@
 #include <rte_rcu_qsbr.h>
 #include <rte_ring.h>
 
-#include "admission.h"
-#include "auction.h"
+#include "admission/admission.h"
+#include "auction/auction.h"
 #include "fragments.h"
 #include "owner.h"
 #include "pipeline.h"
 #include "port/rx.h"
 #include "port/tx.h"
-#include "recording.h"
+#include "recording/recording.h"
 #include "tg_mem.h"
 #include "true_server.h"
 

@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "costs.h"
+#include "choice/costs.h"
 #include "idle.h"
 #include "snapshot.h"
 #include "stages.h"

@@ -2,7 +2,7 @@
 /*
  * Auctions: a new connection's SYN goes to every live server, each answers with its load (tg_bid_wire.h),
  * the smallest bid wins. Here are the rules and the table of open auctions; packets are opaque pointers,
- * which app/tidegate/auction.c copies, sends and frees.
+ * which app/tidegate/auction/auction.c copies, sends and frees.
  *
  * An auction is OPEN from the SYN to the decision, then CLOSED: it is remembered, so that the same SYN sent
  * again is known for what it is, until its place is needed. It closes when all who were asked have

@@ -7,8 +7,8 @@
  *	bid-cost [ROUNDS]
  */
 #define RIG_SLOTS "65536"
-#include "eal.h"
 #include "rig.h"
+#include "start/eal.h"
 
 #include <rte_cycles.h>
 

@@ -22,7 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "auction.h"
+#include "auction/auction.h"
 #include "control.h"
 #include "gateway.h"
 #include "pipeline.h"

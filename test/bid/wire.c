@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Auctions on the wire: the whole gateway on rings, packet by packet, on a clock that the test moves. */
-#include "eal.h"
 #include "rig.h"
+#include "start/eal.h"
 #include "tg_encap.h"
 #include "unit.h"
 

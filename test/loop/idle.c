@@ -16,8 +16,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "eal.h"
 #include "rig.h"
+#include "start/eal.h"
 #include "tg_hist.h"
 
 #define FLOWS   1000

@@ -19,9 +19,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "eal.h"
 #include "port/rx.h"
 #include "rig.h"
+#include "start/eal.h"
 #include "tg_hist.h"
 
 #define RUNS      3

@@ -11,8 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "eal.h"
 #include "frame.h"
+#include "start/eal.h"
 #include "tg_packet.h"
 
 #define DEVICE "net_ring_loop"

@@ -19,11 +19,11 @@
 #include <rte_mbuf.h>
 #include <rte_ring.h>
 
-#include "eal.h"
 #include "frame.h"
 #include "gateway.h"
 #include "port/rx.h"
 #include "port/tx.h"
+#include "start/eal.h"
 
 #define WORKERS     3
 #define LINE        ((uintptr_t)64)

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "../unit/unit.h"
-#include "results_private.h"
+#include "results/private.h"
 
 static int order(const void *a, const void *b)
 {

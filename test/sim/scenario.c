@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "../unit/unit.h"
-#include "scenario.h"
+#include "scenario/scenario.h"
 
 #define CONFIG                                                                                  \
 	"\"config\": {\"services\": [{\"name\": \"q\", \"address\": \"192.0.2.10\", "           \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Packets that wait: in order within a queue, bounded by class, the least valuable shed first. */
-#include "admission_queue.h"
+#include "admission/queue.h"
 #include "unit.h"
 
 #define CALM(value)  ((uint8_t)(TG_ADMIT_CALM * TG_ADMIT_VALUES + (value)))

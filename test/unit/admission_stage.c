@@ -4,7 +4,7 @@
 #include <netinet/in.h>
 #include <string.h>
 
-#include "admission.h"
+#include "admission/admission.h"
 #include "admit_rig.h"
 #include "snapshot.h"
 #include "unit.h"

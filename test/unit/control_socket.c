@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
-#include "../../app/tidegate/control_socket.h"
+#include "../../app/tidegate/api/socket.h"
 #include "unit.h"
 
 #define HELLO       "{\"version\":1,\"command\":\"echo\",\"arguments\":[\"a\",\"b c\"]}"

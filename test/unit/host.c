@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <string.h>
 
-#include "host.h"
+#include "start/host.h"
 #include "unit.h"
 
 static char text[512];

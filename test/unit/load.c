@@ -3,7 +3,7 @@
  * What control makes of the workers' counters: service times, queues, predictions and costs. The
  * counters are written here, ticks of 5 ms go by on a clock of 1 GHz.
  */
-#include "load.h"
+#include "choice/load.h"
 #include "unit.h"
 
 #include <math.h>

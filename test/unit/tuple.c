@@ -2,7 +2,7 @@
 /* 5-tuples as people write them. */
 #include <arpa/inet.h>
 
-#include "explain.h"
+#include "api/explain.h"
 #include "unit.h"
 
 START_TEST(good)

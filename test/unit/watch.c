@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Alarms of a gateway that is only what the watch looks at. Times in ticks of a microsecond. */
-#include "watch.h"
+#include "api/watch.h"
 
 #include <string.h>
 

@@ -11,10 +11,10 @@
 #include <time.h>
 
 #include "discover.h"
-#include "eal.h"
 #include "feed.h"
 #include "replay.h"
 #include "report.h"
+#include "start/eal.h"
 #include "warnings.h"
 
 #define CAPTURE_HZ  UINT64_C(1000000000)

@@ -11,7 +11,7 @@
 #include <rte_ring.h>
 #include <stdlib.h>
 
-#include "admission.h"
+#include "admission/admission.h"
 #include "port/rx.h"
 #include "port/tx.h"
 #include "replay.h"

@@ -17,12 +17,12 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "api/totals.h"
 #include "capture.h"
 #include "conversation.h"
 #include "flow_results.h"
 #include "link.h"
 #include "replay.h"
-#include "totals.h"
 
 /** What only a report on a capture has. */
 struct tg_report_capture {

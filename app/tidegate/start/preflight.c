@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "start/preflight.h"
+
+#include <cap-ng.h>
+#include <errno.h>
+#include <grp.h>
+#include <libgen.h>
+#include <net/if.h>
+#include <numa.h>
+#include <rte_common.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "restart/restart.h"
+#include "routes.h"
+#include "tg_config.h"
+
+static unsigned int faults;
+
+static void __attribute__((format(printf, 1, 2))) fault(const char *format, ...)
+{
+	va_list ap;
+
+	faults++;
+	printf("fault: ");
+	va_start(ap, format);
+	vprintf(format, ap);
+	va_end(ap);
+	printf("\n");
+}
+
+/* The value of "name: N kB" or "name: N" in /proc/meminfo; 0 if it is not there. */
+static uint64_t meminfo(const char *name)
+{
+	FILE *f = fopen("/proc/meminfo", "re");
+	char line[256];
+	uint64_t value = 0;
+	size_t len = strlen(name);
+
+	while (f != NULL && fgets(line, sizeof(line), f) != NULL)
+		if (strncmp(line, name, len) == 0 && line[len] == ':')
+			value = strtoull(line + len + 1, NULL, 10);
+	if (f != NULL)
+		fclose(f);
+	return value;
+}
+
+static const char *eal_option(const struct tg_options *o, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (int i = 1; i < o->eal_argc; i++) {
+		if (strncmp(o->eal_argv[i], name, len) != 0)
+			continue;
+		if (o->eal_argv[i][len] == '=')
+			return o->eal_argv[i] + len + 1;
+		if (o->eal_argv[i][len] == '\0')
+			return i + 1 < o->eal_argc ? o->eal_argv[i + 1] : "";
+	}
+	return NULL;
+}
+
+/* Lcores in a list such as "1", "0-3", "0,2-5"; 0: no list is given (all of them). */
+static unsigned int lcores(const struct tg_options *o)
+{
+	const char *list = eal_option(o, "-l");
+	unsigned int n = 0;
+
+	while (list != NULL && *list != '\0') {
+		char *end;
+		unsigned long a = strtoul(list, &end, 10), b = a;
+
+		if (end == list)
+			break;
+		if (*end == '-')
+			b = strtoul(end + 1, &end, 10);
+		n += b >= a ? (unsigned int)(b - a + 1) : 0;
+		list = *end == ',' ? end + 1 : end;
+	}
+	return n != 0 ? n : (unsigned int)sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+/* What the gateway allocates, MiB: flow tables, buffers, and a margin for EAL itself. */
+static uint64_t memory_needed(const struct tg_config *c, unsigned int workers)
+{
+	uint64_t buffers = workers * 4864u, size = 2304;
+
+	for (unsigned int p = 0; p < c->n_ports; p++) {
+		buffers += workers *
+			   (c->ports[p].rx_descriptors + c->ports[p].tx_descriptors + 256u);
+		size = RTE_MAX(size, c->ports[p].mtu + 384u);
+	}
+	return workers * ((uint64_t)c->flow_table.slots * 130 >> 20) + (buffers * size >> 20) + 48;
+}
+
+static void check_memory(const struct tg_options *o, const struct tg_config *c)
+{
+	unsigned int n = lcores(o), workers = n > 1 ? n - 1 : 1;
+	uint64_t need = memory_needed(c, workers), page = meminfo("Hugepagesize") / 1024, have;
+	const char *m = eal_option(o, "-m");
+
+	printf("host: %u worker%s, %d NUMA node%s, about %llu MiB of packet memory\n", workers,
+	       workers == 1 ? "" : "s", numa_available() < 0 ? 1 : numa_num_configured_nodes(),
+	       numa_available() < 0 || numa_num_configured_nodes() == 1 ? "" : "s",
+	       (unsigned long long)need);
+	if (eal_option(o, "--no-huge") != NULL) {
+		have = m != NULL ? strtoull(m, NULL, 10) : 64;
+		if (have < need)
+			fault("--no-huge with %llu MiB: %llu MiB are needed; add -m %llu",
+			      (unsigned long long)have, (unsigned long long)need,
+			      (unsigned long long)need);
+		return;
+	}
+	if (page == 0)
+		page = 2;
+	have = meminfo("HugePages_Free") * page;
+	if (have < need)
+		fault("huge pages: %llu MiB are free, %llu MiB are needed; run\n"
+		      "         echo %llu > /proc/sys/vm/nr_hugepages\n"
+		      "       or start with --no-huge -m %llu (slower)",
+		      (unsigned long long)have, (unsigned long long)need,
+		      (unsigned long long)(meminfo("HugePages_Total") - meminfo("HugePages_Free") +
+					   (need + page - 1) / page),
+		      (unsigned long long)need);
+}
+
+/* Interfaces named in --vdev=...,iface=NAME must exist. */
+static void check_devices(const struct tg_options *o)
+{
+	for (int i = 1; i < o->eal_argc; i++) {
+		const char *at = strstr(o->eal_argv[i], "iface=");
+		char name[64];
+
+		/* net_tap makes its own interface, net_memif's iface is none */
+		if (at == NULL || strstr(o->eal_argv[i], "net_tap") != NULL)
+			continue;
+		snprintf(name, sizeof(name), "%.*s", (int)strcspn(at + 6, ","), at + 6);
+		if (if_nametoindex(name) == 0)
+			fault("interface \"%s\" (in %s) is not here; `ip link` lists those that are",
+			      name, o->eal_argv[i]);
+	}
+}
+
+static void check_rights(const struct tg_options *o)
+{
+	bool devices = false;
+
+	for (int i = 1; i < o->eal_argc; i++)
+		devices |= strstr(o->eal_argv[i], "net_af_") != NULL ||
+			   strstr(o->eal_argv[i], "net_tap") != NULL;
+	if (capng_get_caps_process() != 0 || !devices)
+		return;
+	if (!capng_have_capability(CAPNG_EFFECTIVE, CAP_NET_RAW))
+		fault("CAP_NET_RAW is missing, which af_packet needs: run as root, or\n"
+		      "         setcap cap_net_raw,cap_net_admin,cap_ipc_lock+ep PATH-TO-tidegate");
+	if (!capng_have_capability(CAPNG_EFFECTIVE, CAP_NET_ADMIN))
+		fault("CAP_NET_ADMIN is missing: run as root, or see setcap(8)");
+}
+
+static void check_socket(const struct tg_config *c)
+{
+	char path[TG_PATH_MAX], parent[TG_PATH_MAX];
+	const char *folder;
+	struct stat st;
+
+	if (c->control_group[0] != '\0' && getgrnam(c->control_group) == NULL)
+		fault("control.group: there is no group \"%s\" on this host: groupadd %s, or set another",
+		      c->control_group, c->control_group);
+	if (stat(c->control_socket, &st) == 0 && !S_ISSOCK(st.st_mode)) {
+		fault("control.socket: %s is there and is no socket; set another path",
+		      c->control_socket);
+		return;
+	}
+	snprintf(path, sizeof(path), "%s", c->control_socket);
+	folder = dirname(path);
+	if (access(folder, F_OK) != 0) { /* the gateway makes the last folder itself */
+		snprintf(parent, sizeof(parent), "%s", folder);
+		folder = dirname(parent);
+	}
+	if (access(folder, W_OK) != 0)
+		fault("control.socket: %s cannot be made: %s: %s; run as its owner or set another path",
+		      c->control_socket, folder, strerror(errno));
+}
+
+/* The file of the flows is made anew each time: in its folder. */
+static void check_snapshot(const struct tg_config *c)
+{
+	char path[TG_PATH_MAX];
+	const char *folder;
+
+	if (c->flow_snapshot[0] == '\0')
+		return;
+	snprintf(path, sizeof(path), "%s", c->flow_snapshot);
+	folder = dirname(path);
+	if (access(folder, W_OK | X_OK) != 0)
+		fault("flow_table.snapshot: %s cannot be written: %s: %s; make the folder, or run as its "
+		      "owner, or set another path",
+		      c->flow_snapshot, folder, strerror(errno));
+	else if (!tg_restart_may_replace(c->flow_snapshot))
+		fault("flow_table.snapshot: %s is there and is no snapshot of flows: remove it, or set "
+		      "another path",
+		      c->flow_snapshot);
+}
+
+/* Can every server be reached from a port, as the start will ask? */
+static void check_routes(const struct tg_config *c)
+{
+	char err[512];
+
+	for (unsigned int i = 0; c->n_ports > 0 && i < c->n_services; i++)
+		for (unsigned int j = 0; j < c->services[i].n_servers; j++)
+			if (tg_route_check(c, &c->services[i], &c->services[i].servers[j], err,
+					   sizeof(err)) != 0)
+				fault("%s", err);
+}
+
+static void print_all(const char *label, char *const *lines, unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++)
+		printf("%s: %s\n", label, lines[i]);
+}
+
+int tg_check(const struct tg_options *o)
+{
+	struct tg_config_report report = {0};
+	struct tg_config *c = NULL;
+	int r;
+
+	if (o->config == NULL) {
+		fault("--check examines a configuration: name one with --config FILE");
+		return 1;
+	}
+	r = tg_config_load(o->config, &c, &report);
+	faults = report.n_faults;
+	print_all("default", report.defaults, report.n_defaults);
+	print_all("note", report.notes, report.n_notes);
+	print_all("fault", report.faults, report.n_faults);
+	if (r == 0) {
+		check_memory(o, c);
+		check_devices(o);
+		check_rights(o);
+		check_socket(c);
+		check_snapshot(c);
+		if (!o->shadow)
+			check_routes(c);
+		if (c->n_ports == 0)
+			printf("note: no ports: this configuration serves --capture only\n");
+		tg_config_free(c);
+	}
+	tg_config_report_free(&report);
+	if (faults == 0)
+		printf("%s: all right\n", o->config);
+	else
+		printf("%s: %u fault%s\n", o->config, faults, faults == 1 ? "" : "s");
+	return faults == 0 ? 0 : 1;
+}
