@@ -168,6 +168,7 @@ int tg_control_apply(struct tg_gateway *g, struct tg_config *config, char *err, 
 		.n_ports = g->n_ports,
 		.neigh = g->neigh,
 		.admission = &g->admission,
+		.stopped = g->stopped,
 		.now = tg_worker_now(g->worker[0]),
 	};
 	struct tg_snapshot *s;
@@ -349,6 +350,27 @@ int tg_control_renew(struct tg_gateway *g, char *err, size_t err_len)
 		return -ENOMEM;
 	}
 	return tg_control_apply(g, c, err, err_len);
+}
+
+int tg_control_set_stopped(struct tg_gateway *g, bool stopped, char *err, size_t err_len)
+{
+	bool before = g->stopped;
+	int r;
+
+	if (stopped == before)
+		return 0;
+	g->stopped = stopped;
+	r = tg_control_renew(g, err, err_len);
+	if (r != 0) {
+		g->stopped = before;
+		return r;
+	}
+	r = wait_retired(g, err, err_len); /* every worker acts by it then */
+	if (r != 0)
+		snprintf(
+			err, err_len,
+			"a worker is held up and will act by it later: `alarm list`, `worker list`");
+	return r;
 }
 
 int tg_control_set_state(struct tg_gateway *g, const char *service, const char *server,

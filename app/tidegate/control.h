@@ -30,6 +30,14 @@ int tg_control_reload(struct tg_gateway *g, char *err, size_t err_len);
 /* Compiles the configuration in force again: what it is compiled against has changed. */
 int tg_control_renew(struct tg_gateway *g, char *err, size_t err_len);
 
+/*
+ * Stopped: what comes for a service is dropped as `stopped`, with its flow's entry left as it is; what
+ * was taken in before still leaves. ARP, ND, ping, health checks and the way to the kernel go on. Outlives
+ * a reload, not a restart. When it returns 0 every worker acts by it. -ENOMEM, -EBUSY (a worker is held
+ * up) and a sentence.
+ */
+int tg_control_set_stopped(struct tg_gateway *g, bool stopped, char *err, size_t err_len);
+
 /* Changes the state of one server. -ENOENT and a sentence. */
 int tg_control_set_state(struct tg_gateway *g, const char *service, const char *server,
 			 enum tg_server_state state, char *err, size_t err_len);

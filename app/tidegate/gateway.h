@@ -65,6 +65,7 @@ struct tg_gateway {
 	struct tg_health *health; /* which servers are alive; NULL in shadow mode */
 	uint64_t costs_due, neigh_due, stats_due;
 	uint64_t reloads, reloads_failed;
+	bool stopped;                   /* `forwarding stop` */
 	struct tg_restart *restart;     /* flows in a file; NULL: not wanted */
 	struct tg_exception *exception; /* the way to the kernel; NULL: not wanted */
 	uint8_t *file_state;            /* by server id: its state in the file last read */

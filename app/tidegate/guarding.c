@@ -23,8 +23,19 @@ static void guard_unknown(const struct tg_worker *w, const struct tg_guard *g,
 		b->pkt[i].flags |= TG_PKT_BY_HASH;
 }
 
+static void drop_all(struct tg_burst *b)
+{
+	for (unsigned int i = 0; i < b->n; i++)
+		if (b->verdict[i] == TG_FORWARD)
+			tg_drop(b, i, TG_DROP_STOPPED);
+}
+
 void tg_guarding_burst(struct tg_worker *w, struct tg_burst *b)
 {
+	if (unlikely(w->snapshot->stopped)) {
+		drop_all(b);
+		return;
+	}
 	for (unsigned int i = 0; i < b->n; i++) {
 		const struct tg_pkt *p = &b->pkt[i];
 		const struct tg_guard *g;

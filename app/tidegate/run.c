@@ -99,16 +99,36 @@ static bool ends(struct loop *l)
 	return now >= l->last_at;
 }
 
+/* What is to be done first. From here on a service manager may rely on it. */
+static void begin(struct loop *l)
+{
+	const struct tg_gateway *g = l->g;
+	char err[2048];
+
+	if (tg_privilege_drop() != 0) {
+		fprintf(stderr, "tidegate: cannot drop capabilities\n");
+		l->result = 1;
+	} else if (g->options->cmdline != NULL &&
+		   tg_terminal_file(l->g, g->options->cmdline, err, sizeof(err)) != 0) {
+		fprintf(stderr, "tidegate: %s\n", err);
+		l->result = 1;
+	}
+	if (l->result != 0)
+		return;
+	if (g->options->interactive)
+		tg_terminal_open(&l->terminal, l->g);
+	tg_notify_say(&l->notify, "READY=1\nMAINPID=%ld\nSTATUS=%s, %u workers, %u ports",
+		      (long)getpid(), g->mode == TG_MODE_SHADOW ? "shadow" : "inline", g->n_workers,
+		      g->n_ports);
+}
+
 static void *control_loop(void *ctx)
 {
 	struct loop *l = ctx;
 	struct tg_gateway *g = l->g;
 	uint64_t period = tg_s_to_ticks(&g->clock, g->options->stats_period_s);
 
-	if (tg_privilege_drop() != 0) {
-		fprintf(stderr, "tidegate: cannot drop capabilities\n");
-		l->result = 1;
-	}
+	begin(l);
 	l->stats_due = rte_rdtsc() + period;
 	while (!ends(l) && l->result == 0) {
 		tg_control_socket_poll(g->socket, TG_CONTROL_TICK_MS);
@@ -125,6 +145,7 @@ static void *control_loop(void *ctx)
 			print_stats(g);
 		}
 	}
+	tg_terminal_close(&l->terminal);
 	tg_notify_say(&l->notify, "STOPPING=1");
 	__atomic_store_n(&g->stop, true, __ATOMIC_RELAXED);
 	return NULL;
@@ -194,9 +215,6 @@ int tg_run(struct tg_gateway *g, const volatile bool *quit, volatile bool *hup)
 	tg_notify_open(&l.notify, &g->clock);
 	say_hello(g);
 	tg_host_warn(g, stderr);
-	tg_notify_say(&l.notify, "READY=1\nMAINPID=%ld\nSTATUS=%s, %u workers, %u ports",
-		      (long)getpid(), g->mode == TG_MODE_SHADOW ? "shadow" : "inline", g->n_workers,
-		      g->n_ports);
 	r = run_both(&l);
 	tg_notify_close(&l.notify);
 	tg_telemetry_stop();

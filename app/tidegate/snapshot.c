@@ -264,6 +264,7 @@ int tg_snapshot_create(const struct tg_snapshot_env *env, struct tg_config *conf
 		return -ENOMEM;
 	s->config = config;
 	s->version = ++version;
+	s->stopped = s->guards = env->stopped;
 	r = make(s, env, err, err_len);
 	if (r != 0) {
 		s->config = NULL; /* stays the caller's */

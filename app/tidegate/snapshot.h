@@ -41,7 +41,8 @@ struct tg_snapshot {
 	struct tg_gate_limit strictest; /* of them */
 	bool early;              /* some service wants late packets dropped before the decision */
 	struct tg_guard **guard; /* NULL: neither limits nor access */
-	bool guards;             /* some service has them */
+	bool stopped;            /* nothing for a service goes on */
+	bool guards;             /* some service has them, or stopped */
 	const struct tg_config_service **service; /* NULL: id not in use */
 	struct tg_admission_rule *admission;
 	/* by pool index; bits of `pools`: those in use */
@@ -70,6 +71,7 @@ struct tg_snapshot_env {
 	unsigned int n_ports;
 	struct tg_neigh_table *neigh; /* NULL offline and in shadow mode: no routes are made */
 	struct tg_admission_pools *admission; /* NULL offline: everything is admitted */
+	bool stopped;                         /* `forwarding stop` */
 	uint64_t now;                         /* ticks: when new pools begin */
 };
 

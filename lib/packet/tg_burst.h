@@ -68,6 +68,7 @@ enum tg_verdict {
 	X(AUCTION, "auction",                                                                  \
 	  "SYN-ACK or RST of a server that lost its auction, or SYN sent again during one")    \
 	X(TUNNEL, "auction_tunnel", "by a tunnel from a server: auctions read plain answers")  \
+	X(STOPPED, "stopped", "forwarding was stopped by `forwarding stop`")                   \
 	X(KERNEL, "kernel_full", "more for the kernel than its ring holds")                    \
 	X(PROBE, "probe_full", "more answers to health checks than control takes")             \
 	X(SHADOW, "shadow", "shadow mode: decided and counted, not sent")

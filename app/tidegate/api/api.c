@@ -206,15 +206,45 @@ static json_t *config_reload(struct tg_gateway *g, char **args, char *err, size_
 	return json_pack("{s:I}", "version", (json_int_t)g->snapshot->version);
 }
 
+/* What the workers counted by now. */
+static json_t *forwarding_state(const struct tg_gateway *g)
+{
+	uint64_t received = 0, forwarded = 0, stopped = 0;
+
+	for (unsigned int i = 0; i < g->n_workers; i++) {
+		const struct tg_worker_stats *st = &g->worker[i]->stats;
+
+		received += tg_stat_read(&st->received);
+		forwarded += tg_stat_read(&st->forwarded);
+		stopped += tg_stat_read(&st->dropped[TG_DROP_STOPPED]);
+	}
+	return json_pack("{s:b, s:I, s:I, s:I}", "forwarding", !g->stopped, "received",
+			 (json_int_t)received, "forwarded", (json_int_t)forwarded,
+			 "dropped_stopped", (json_int_t)stopped);
+}
+
+static json_t *forwarding_start(struct tg_gateway *g, char **args, char *err, size_t err_len)
+{
+	(void)args;
+	return tg_control_set_stopped(g, false, err, err_len) == 0 ? forwarding_state(g) : NULL;
+}
+
+static json_t *forwarding_stop(struct tg_gateway *g, char **args, char *err, size_t err_len)
+{
+	(void)args;
+	return tg_control_set_stopped(g, true, err, err_len) == 0 ? forwarding_state(g) : NULL;
+}
+
 static json_t *config_show(struct tg_gateway *g, char **args, char *err, size_t err_len)
 {
 	(void)args, (void)err, (void)err_len;
-	return json_pack("{s:s, s:I, s:i, s:i, s:i, s:I, s:I, s:s}", "file", g->options->config,
-			 "version", (json_int_t)g->snapshot->version, "ports", (int)g->n_ports,
-			 "services", (int)g->snapshot->config->n_services, "workers",
-			 (int)g->n_workers, "reloads", (json_int_t)g->reloads, "reloads_failed",
-			 (json_int_t)g->reloads_failed, "mode",
-			 g->mode == TG_MODE_SHADOW ? "shadow" : "inline");
+	return json_pack("{s:s, s:I, s:i, s:i, s:i, s:I, s:I, s:s, s:b}", "file",
+			 g->options->config, "version", (json_int_t)g->snapshot->version, "ports",
+			 (int)g->n_ports, "services", (int)g->snapshot->config->n_services,
+			 "workers", (int)g->n_workers, "reloads", (json_int_t)g->reloads,
+			 "reloads_failed", (json_int_t)g->reloads_failed, "mode",
+			 g->mode == TG_MODE_SHADOW ? "shadow" : "inline", "forwarding",
+			 !g->stopped);
 }
 
 static json_t *flow_explain(struct tg_gateway *g, char **args, char *err, size_t err_len)
@@ -378,6 +408,9 @@ static const struct command commands[] = {
 	 "its flows move to other servers"},
 	{"config show", "", 0, 0, config_show, "which configuration is in force"},
 	{"config reload", "", 0, 0, config_reload, "read the file again, apply differences"},
+	{"forwarding stop", "", 0, 0, forwarding_stop,
+	 "drops what is for services; ARP, ND, ping, the kernel and health checks go on"},
+	{"forwarding start", "", 0, 0, forwarding_start, "forwards again"},
 	{"flow explain", "PROTOCOL,SRC,SPORT,DST,DPORT", 1, 1, flow_explain,
 	 "which server, and why, or which drop"},
 	{"neighbour list", "", 0, 0, neighbour_list, "next hops and their link addresses"},
@@ -416,6 +449,16 @@ static json_t *help(struct tg_gateway *g, char **args, char *err, size_t err_len
 						"arguments", commands[i].arguments, "does",
 						commands[i].help));
 	return list;
+}
+
+bool tg_api_command(size_t i, const char **name, const char **arguments, const char **text)
+{
+	if (i >= sizeof(commands) / sizeof(commands[0]))
+		return false;
+	*name = commands[i].name;
+	*arguments = commands[i].arguments;
+	*text = commands[i].help;
+	return true;
 }
 
 json_t *tg_api_handle(void *gateway, const char *command, char **args, int n, char *err,

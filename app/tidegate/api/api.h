@@ -12,6 +12,9 @@
 
 #include "gateway.h"
 
+/* Command i, by words: false when there are no more. arguments is "" for a command without. */
+bool tg_api_command(size_t i, const char **name, const char **arguments, const char **help);
+
 /* The answer of one command, or NULL and a sentence that says what is wrong and what there is. */
 json_t *tg_api_handle(void *gateway, const char *command, char **args, int n, char *err,
 		      size_t err_len);

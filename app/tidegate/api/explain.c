@@ -167,6 +167,11 @@ int tg_explain(struct tg_gateway *g, const char *tuple, struct tg_explanation *o
 		return 0;
 	}
 	p.key.service = out->service;
+	if (g->stopped) {
+		out->drop = TG_DROP_STOPPED;
+		snprintf(out->why, sizeof(out->why), "%s", tg_reason_text(out->drop));
+		return 0;
+	}
 	if (g->snapshot->guard[out->service] != NULL &&
 	    !tg_guard_allows(g->snapshot->guard[out->service], &p.key.client)) {
 		out->drop = TG_DROP_ACCESS;

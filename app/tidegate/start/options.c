@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tg_file.h"
 
@@ -16,6 +17,7 @@ enum {
 	OPT_REPLAY,
 	OPT_PICTURE,
 	OPT_STATS,
+	OPT_CMDLINE,
 	OPT_SHADOW,
 	OPT_CHECK,
 	OPT_VERSION
@@ -28,6 +30,7 @@ static const struct option longs[] = {
 	{"replay", optional_argument, NULL, OPT_REPLAY},
 	{"picture", required_argument, NULL, OPT_PICTURE},
 	{"stats-period", required_argument, NULL, OPT_STATS},
+	{"cmdline-file", required_argument, NULL, OPT_CMDLINE},
 	{"shadow", no_argument, NULL, OPT_SHADOW},
 	{"check", no_argument, NULL, OPT_CHECK},
 	{"help", no_argument, NULL, 'h'},
@@ -57,7 +60,9 @@ void tg_options_help(const char *program)
 	       "  --shadow           decide and count, send nothing\n"
 	       "  --check            validate configuration and host, exit 0 or 1\n"
 	       "  --stats-period S   print totals every S seconds\n"
-	       "  -i                 read commands of tidegatectl from the terminal\n"
+	       "  -i                 read commands of tidegatectl from the terminal, and testpmd's start,\n"
+	       "                     stop, quit, show port stats all\n"
+	       "  --cmdline-file FILE  such commands to begin with, a line each\n"
 	       "  -h, --help         this text\n"
 	       "  --version          version\n",
 	       program, program, program);
@@ -132,6 +137,8 @@ static int take(int c, char **argv, struct tg_options *o, char *err, size_t err_
 		snprintf(err, err_len, "--stats-period %s: seconds from 1 to 86400 are wanted",
 			 optarg);
 		return -EINVAL;
+	case OPT_CMDLINE:
+		return take_file(&o->cmdline, "--cmdline-file", err, err_len);
 	case OPT_SHADOW:
 		o->shadow = true;
 		return 0;
@@ -159,8 +166,15 @@ static int consistent(const struct tg_options *o, char *err, size_t err_len)
 {
 	const char *wrong = NULL;
 
-	if (o->capture != NULL && (o->shadow || o->interactive || o->stats_period_s > 0))
-		wrong = "--capture reads a file: --shadow, -i and --stats-period do not go with it";
+	if (o->cmdline != NULL && access(o->cmdline, R_OK) != 0) {
+		snprintf(err, err_len, "--cmdline-file %s: %s: name a file that can be read",
+			 o->cmdline, strerror(errno));
+		return -EINVAL;
+	}
+	if (o->capture != NULL &&
+	    (o->shadow || o->interactive || o->cmdline != NULL || o->stats_period_s > 0))
+		wrong = "--capture reads a file: --shadow, -i, --cmdline-file and --stats-period do not "
+			"go with it";
 	else if (o->picture != NULL && (o->replay == 0 || o->config == NULL))
 		wrong = "--picture draws what a replay finds: it goes with --capture, --config and --replay";
 	else if (o->capture == NULL && o->replay > 0)

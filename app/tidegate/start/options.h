@@ -11,6 +11,7 @@ struct tg_options {
 	const char *capture; /* --capture FILE: offline */
 	const char *report;  /* --report FILE */
 	const char *picture; /* --picture FILE: of a replay */
+	const char *cmdline; /* --cmdline-file FILE: commands to begin with */
 	double replay;       /* --replay[=SPEED]: 0 as fast as possible */
 	unsigned int stats_period_s;
 	bool shadow, check, interactive, help, version;
