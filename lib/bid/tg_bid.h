@@ -103,6 +103,7 @@ struct tg_auction {
 	uint64_t opened, deadline;
 	uint64_t answered;          /* by slot */
 	uint32_t next, prev, chain; /* in its list, in its bucket; index + 1, 0: the end */
+	uint16_t place;             /* in the heap, while it is open */
 	uint16_t port;              /* where the client is */
 	uint8_t state, n, n_held;   /* n: servers asked */
 	uint8_t plain, repeats;     /* answers without a bid; SYNs since it was decided */

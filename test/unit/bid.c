@@ -504,6 +504,70 @@ START_TEST(due_in_order_of_time)
 }
 END_TEST
 
+/* Windows of four services, from 50 us to 50 ms; auctions open, end, wait on and are forgotten in any order: who
+ * is due is always one of those with the least deadline, whatever was open, and at the end nobody is left. */
+START_TEST(due_in_order_of_very_different_windows)
+{
+	static const uint32_t window_us[] = {50, 700, 9000, 50000};
+	static uint64_t deadline[4000]; /* by port; 0: not open */
+	uint64_t random = 88172645463325252u, now = T0;
+	unsigned int open = 0;
+
+	fresh(2);
+	for (unsigned int i = 0; i < 40000; i++) {
+		unsigned int port;
+		struct tg_auction *a;
+		uint64_t least = UINT64_MAX;
+
+		random ^= random << 13;
+		random ^= random >> 7;
+		random ^= random << 17;
+		port = (unsigned int)(random % 4000);
+		now += random >> 45 & 0xffff;
+		params.window_us = window_us[random >> 20 & 3];
+		compile(2);
+		if (deadline[port] == 0) {
+			a = open_at((uint16_t)port, now);
+			deadline[port] = now + params.window_us * US;
+			open++;
+		} else {
+			const struct tg_key key = syn((uint16_t)port, 0).key;
+
+			a = tg_bid_find(table, &key, port);
+			ck_assert_uint_eq(a->deadline, deadline[port]);
+			if (a->state == TG_AUCTION_OPEN && (random >> 30 & 1)) {
+				tg_bid_wait_on(table, &config, a);
+				deadline[port] = a->deadline;
+			} else {
+				tg_bid_forget(table, a);
+				deadline[port] = 0;
+				open--;
+			}
+		}
+		if (i % 16 != 0)
+			continue;
+		for (unsigned int k = 0; k < 4000; k++)
+			if (deadline[k] != 0 && deadline[k] < least)
+				least = deadline[k];
+		a = tg_bid_due(table, UINT64_MAX - 1);
+		ck_assert_int_eq(a != NULL, open > 0);
+		if (a == NULL)
+			continue;
+		ck_assert_uint_eq(a->deadline, least);
+		ck_assert_ptr_null(tg_bid_due(table, least - 1));
+	}
+	for (uint64_t last = 0; open > 0; open--) {
+		struct tg_auction *a = tg_bid_due(table, UINT64_MAX - 1);
+
+		ck_assert_uint_ge(a->deadline, last);
+		last = a->deadline;
+		tg_bid_forget(table, a);
+	}
+	ck_assert_ptr_null(tg_bid_due(table, UINT64_MAX - 1));
+	ck_assert(!tg_bid_is_open(table));
+}
+END_TEST
+
 START_TEST(except_one)
 {
 	const struct tg_pkt p = syn(1, 1);
@@ -545,7 +609,7 @@ static Suite *suite(void)
 	UNIT_CASE(s, "who is asked", missing_servers_are_skipped_and_probed, nobody_to_ask,
 		  except_one);
 	UNIT_CASE(s, "bounds", rate_is_bounded, open_auctions_are_bounded, closed_ones_make_room,
-		  full_of_open_ones, due_in_order_of_time);
+		  full_of_open_ones, due_in_order_of_time, due_in_order_of_very_different_windows);
 	return s;
 }
 
