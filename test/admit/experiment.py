@@ -2,13 +2,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Burst isolation in the simulator: what calm clients feel under each policy, and what it costs.
 
-usage: experiment.py [--short] [--only NAME…] [--policies NAME…] [--calm N]
+usage: experiment.py [--only NAME…] [--policies NAME…] [--calm N] [--jobs N] [--out FILE]
 
-bars: one segment bursts, a thousand calm ones do not; every policy, at least 10^7 calm requests each.
-Without --short also: no bursts, uneven tenants; sustained bursts; a hot segment inside a calm big tenant;
-the auxiliary share; thresholds that are wrong. The last line is JSON: everything that was measured.
+bars: one segment bursts, a thousand calm ones do not; every policy, at least 10^7 calm requests each. The other parts
+are a twentieth as long: no bursts, uneven tenants (unused); servers evenly loaded and yet saturated by three tenants
+that burst (saturated); sustained bursts; a hot segment inside a calm big tenant; the auxiliary share; thresholds that
+are wrong; bursts of different value. --out: everything that was measured, as JSON (test/admit/pictures.py draws it).
 """
 import argparse
+import concurrent.futures
 import copy
 import json
 import os
@@ -26,6 +28,7 @@ BUDGET = CAPACITY * 9 // 10
 HI = 20000
 NEVER = 4000000000
 CALM_REQUESTS = 10_000_000
+QUANTILES = ("p50", "p95", "p99", "p99_9", "p99_99", "p99_999")
 
 
 def admission(**keys):
@@ -55,27 +58,46 @@ def simulate(scenario):
         done = subprocess.run([SIM, path, "--quiet", "--results", out], stdin=subprocess.DEVNULL, capture_output=True, text=True,
                               check=False)
         if done.returncode != 0:
-            sys.exit(f"{path}: {done.stderr[-800:]}")
+            raise RuntimeError(f"{path}: {done.stderr[-800:]}")
         return json.loads(out.read_text())
 
 
+def variation(values):
+    mean = sum(values) / len(values)
+    return (sum((v - mean) ** 2 for v in values) / len(values)) ** 0.5 / mean
+
+
 def figures(results):
-    """Milliseconds, shares, requests a second."""
-    out = {}
+    """Milliseconds, shares, requests a second; of groups that had requests."""
+    out = {"groups": {}}
     for g in results["clients"]:
         latency = g["latency_ns"]
         if latency is None:
             continue
         asked, failed = g["requests"]["mean"], g["failed"]["mean"]
-        out[g["name"]] = {"asked": asked, "failed_share": failed / max(1, asked), "per_s": g["per_second"]["mean"],
-                          **{k: latency[k]["mean"] / 1e6 for k in ("p50", "p95", "p99", "p99_9", "p99_99", "p99_999", "max")}}
+        out["groups"][g["name"]] = {
+            "asked": asked, "failed_share": failed / max(1, asked), "per_s": g["per_second"]["mean"],
+            "mean": latency["mean"]["mean"] / 1e6, "curve": [v / 1e6 for v in g["quantiles_ns"]],
+            **{k: latency[k]["mean"] / 1e6 for k in (*QUANTILES, "max")}}
     servers, gateway = results["servers"], results["gateways"][0]
     out["servers"] = {"busy": sum(s["utilisation"]["mean"] for s in servers) / len(servers),
+                      "variation": variation([s["completions"]["mean"] for s in servers]),
                       "wait_ms": sum(s["wait_mean_ns"]["mean"] for s in servers) / len(servers) / 1e6,
                       "waiting": sum(s["number_waiting"]["mean"] for s in servers)}
     out["drops"] = {k: v["mean"] for k, v in gateway["drops"].items() if v["mean"] > 0}
-    out["late"] = gateway["gate"]["late"]["mean"]
+    out["gate_dropped"] = gateway["gate"]["late_dropped"]["mean"]
+    out["gate_late"] = gateway["gate"]["late"]["mean"]
+    for pool in gateway.get("admission", []):
+        out["held_most"] = {c: pool[f"waiting_{c}_most"]["mean"] for c in ("calm", "burst")}
     return out
+
+
+def told(what, got):
+    parts = [f"{what:34}"]
+    for name, g in got["groups"].items():
+        parts.append(f"{name}: " + " ".join(f"{g[k]:.2f}" for k in QUANTILES) + f" lost {100 * g['failed_share']:.2f} %")
+    parts.append(f"busy {got['servers']['busy']:.3f} waiting there {got['servers']['waiting']:.0f}")
+    return " | ".join(parts)
 
 
 def run(what, scenario, policy, seconds):
@@ -84,88 +106,127 @@ def run(what, scenario, policy, seconds):
     if policy is not None:
         scenario["config"]["services"][0]["admission"] = policy
     got = figures(simulate(scenario))
-    parts = [f"{what:34}"]
-    for name, g in got.items():
-        if isinstance(g, dict) and "p50" in g:
-            parts.append(f"{name}: " + " ".join(f"{g[k]:.2f}" for k in ("p50", "p99", "p99_9", "p99_99", "p99_999")) +
-                         f" lost {100 * g['failed_share']:.2f} %")
-    parts.append(f"busy {got['servers']['busy']:.3f} waiting there {got['servers']['waiting']:.0f}")
-    print(" | ".join(parts), flush=True)
+    print(told(what, got), flush=True)
     return got
 
 
-def bars(seconds):
-    return {name: run(f"bursts, {name}", SCENARIO, policy, seconds) for name, policy in POLICIES.items()}
+# Each part: {name: (scenario, policy)}
+
+def under_each_policy(scenario):
+    return {name: (scenario, policy) for name, policy in POLICIES.items()}
 
 
-def uneven(offered):
-    """No bursts: ten tenants, the top three with 63 % of the traffic, evenly over the servers."""
+def bars():
+    return under_each_policy(SCENARIO)
+
+
+SHARES = [0.27, 0.20, 0.16] + [0.37 / 7] * 7  # of ten tenants: the top three have 63 %
+
+
+def tenants(total):
+    calm = group(SCENARIO, "calm")
+    return [{**calm, "name": f"tenant{i}", "rate": total * share, "prefix": f"100.{70 + i}.0.0/24", "clients": 14,
+             "connections": 8000} for i, share in enumerate(SHARES)]
+
+
+def unused():
+    """No bursts: what of an offered load a little below the budget is not served."""
     s = copy.deepcopy(SCENARIO)
-    calm = group(s, "calm")
-    shares = [0.27, 0.20, 0.16] + [0.37 / 7] * 7
-    s["clients"] = [{**calm, "name": f"tenant{i}", "rate": offered * share, "prefix": f"100.{70 + i}.0.0/24", "clients": 14,
-                     "connections": 8000} for i, share in enumerate(shares)]
-    return s
+    s["clients"] = tenants(0.97 * BUDGET)
+    return under_each_policy(s)
 
 
-def unused(seconds):
-    """What of the offered load, a little below the budget, is not served."""
-    offered, out = 0.97 * BUDGET, {}
-    for name, policy in POLICIES.items():
-        got = run(f"no bursts, uneven, {name}", uneven(offered), policy, seconds)
-        served = sum(g["per_s"] for k, g in got.items() if k.startswith("tenant"))
-        out[name] = {"served_per_s": served, "servers": got["servers"]}
-    for name in out:
-        out[name]["unused_share"] = max(0.0, 1 - out[name]["served_per_s"] / out["none"]["served_per_s"])
-        print(f"    unused, {name}: {100 * out[name]['unused_share']:.2f} %", flush=True)
-    return out
+def saturated():
+    """Balanced and yet saturated: servers' loads vary by 0.12, and the top three tenants, on half of the time, ask for
+    more than there is whenever two of them do."""
+    s = copy.deepcopy(SCENARIO)
+    s["clients"] = tenants(100000)
+    for g in s["clients"][:3]:
+        g.update({"arrivals": "on-off", "rate": 2 * g["rate"], "on_ms": 50, "off_ms": {"kind": "exponential", "mean": 50}})
+    service = s["config"]["services"][0]
+    service["policy"] = "weighted-round-robin"
+    for server, weight in zip(service["servers"], (1162, 1050, 950, 838)):
+        server["weight"] = weight
+    return under_each_policy(s)
 
 
-def sustained(seconds):
+def sustained():
     s = copy.deepcopy(SCENARIO)
     group(s, "burst").update({"on_ms": 2000, "off_ms": 2000, "rate": 120000})
-    return {name: run(f"sustained, {name}", s, policy, seconds) for name, policy in POLICIES.items()}
+    return under_each_policy(s)
 
 
-def hot_inside(seconds):
+def hot_inside():
     """A big tenant, 16 networks of which one bursts; the segment is the network, or the whole tenant."""
     s = copy.deepcopy(SCENARIO)
     big = {**group(s, "calm"), "name": "tenant", "prefix": "100.80.0.16/28", "clients": 14, "connections": 4000, "rate": 8000}
     s["clients"].append(big)
-    return {"network": run("hot inside a tenant, /28", s, admission(), seconds),
-            "tenant": run("hot inside a tenant, /24", s, admission(segments={"ipv4_prefix": 24}), seconds)}
+    return {"none": (s, None), "network": (s, admission()), "tenant": (s, admission(segments={"ipv4_prefix": 24}))}
 
 
-def auxiliary(seconds):
-    return {str(p): run(f"auxiliary {p} %", SCENARIO, admission(auxiliary_percent=p), seconds) for p in (0, 10, 20, 30, 50)}
+def auxiliary():
+    return {str(p): (SCENARIO, admission(auxiliary_percent=p)) for p in (0, 10, 20, 30, 40, 50)}
 
 
-def thresholds(seconds):
+def thresholds():
     """Calm segments ask for 45 a second on average, the burst for 220000."""
-    return {str(hi): run(f"hi_per_s {hi}", SCENARIO, admission(segments={"hi_per_s": hi}), seconds)
-            for hi in (100, 1000, 5000, 20000, 100000, BUDGET)}
+    return {str(hi): (SCENARIO, admission(segments={"hi_per_s": hi})) for hi in (100, 1000, 2500, 5000, 20000, BUDGET)}
 
 
-PARTS = {"unused": unused, "sustained": sustained, "hot": hot_inside, "auxiliary": auxiliary, "thresholds": thresholds}
+def values():
+    """Two networks burst at once, half as hard each; one is worth more."""
+    s = copy.deepcopy(SCENARIO)
+    burst = group(s, "burst")
+    s["clients"].remove(burst)
+    for name, prefix in (("gold", "100.80.0.0/28"), ("best-effort", "100.81.0.0/28")):
+        s["clients"].append({**burst, "name": name, "prefix": prefix, "rate": burst["rate"] // 2})
+    match = [{"prefix": g["prefix"], "value": g["name"]} for g in s["clients"][1:]]
+    return {"alike": (s, admission()), "valued": (s, admission(match=match))}
+
+
+PARTS = {"bars": bars, "unused": unused, "saturated": saturated, "sustained": sustained, "hot": hot_inside,
+         "auxiliary": auxiliary, "thresholds": thresholds, "values": values}
+
+
+def add_unused(part):
+    served = {name: sum(g["per_s"] for g in got["groups"].values()) for name, got in part.items()}
+    for name, got in part.items():
+        got["unused_share"] = max(0.0, 1 - served[name] / served["none"])
+        print(f"    unused, {name}: {100 * got['unused_share']:.2f} %", flush=True)
+
+
+def measure(parts, calm, jobs):
+    seconds = calm / group(SCENARIO, "calm")["rate"]
+    out = {part: {} for part in parts}
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        waiting = {pool.submit(run, f"{part}, {name}", scenario, policy, seconds * 1.01 if part == "bars" else max(4, seconds / 20)):
+                   (part, name) for part in parts for name, (scenario, policy) in PARTS[part]().items()}
+        for done in concurrent.futures.as_completed(waiting):
+            part, name = waiting[done]
+            out[part][name] = done.result()
+    return {part: {name: out[part][name] for name in PARTS[part]()} for part in parts}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--short", action="store_true", help="the bars' scenarios alone")
-    parser.add_argument("--only", nargs="+", choices=["bars", *PARTS], default=["bars", *PARTS])
+    parser.add_argument("--only", nargs="+", choices=list(PARTS), default=list(PARTS))
     parser.add_argument("--policies", nargs="+", choices=list(POLICIES), default=list(POLICIES), help="these alone")
     parser.add_argument("--calm", type=int, default=CALM_REQUESTS, help="calm requests a policy")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="simulations at a time")
+    parser.add_argument("--out", type=pathlib.Path, help="where the figures go")
     args = parser.parse_args()
     for name in set(POLICIES) - set(args.policies):
         del POLICIES[name]
-    wanted = [p for p in args.only if not args.short or p in ("bars", "unused")]
-    if "unused" in wanted and "none" not in POLICIES:
+    if "unused" in args.only and "none" not in POLICIES:
         parser.error("unused is compared with none: name it among --policies")
-    seconds = args.calm / group(SCENARIO, "calm")["rate"]
-    out = {}
-    for part in wanted:
-        out[part] = bars(seconds) if part == "bars" else PARTS[part](max(4, seconds / 20))
-    print(json.dumps(out))
+    try:
+        out = measure(args.only, args.calm, args.jobs)
+    except RuntimeError as e:
+        sys.exit(f"experiment.py: {e}")
+    if "unused" in out:
+        add_unused(out["unused"])
+    if args.out:
+        args.out.write_text(json.dumps(out))
     return 0
 
 

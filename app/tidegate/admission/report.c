@@ -204,7 +204,7 @@ json_t *tg_admission_list_json(struct tg_gateway *g, char **args, char *err, siz
 		json_array_append_new(
 			list,
 			json_pack(
-				"{s:s, s:s, s:I, s:I, s:b, s:I, s:i, s:i, s:i, s:i, s:I, s:I, s:I, s:I}",
+				"{s:s, s:s, s:I, s:I, s:b, s:I, s:i, s:i, s:i, s:i, s:i, s:i, s:I, s:I, s:I, s:I}",
 				"pool", p->name, "cost",
 				tg_admit_cost_name(tg_admit_params(p->tokens)->cost),
 				"budget_per_s", (json_int_t)s->tokens.rate_per_s, "headroom_per_s",
@@ -212,7 +212,9 @@ json_t *tg_admission_list_json(struct tg_gateway *g, char **args, char *err, siz
 				(json_int_t)s->tokens.debt, "segments", (int)s->segments,
 				"in_burst", (int)s->segments_in_burst, "waiting_calm",
 				(int)s->packets.waiting[TG_ADMIT_CALM], "waiting_burst",
-				(int)s->packets.waiting[TG_ADMIT_BURST], "wait_calm_p99_ns",
+				(int)s->packets.waiting[TG_ADMIT_BURST], "waiting_calm_most",
+				(int)s->packets.most[TG_ADMIT_CALM], "waiting_burst_most",
+				(int)s->packets.most[TG_ADMIT_BURST], "wait_calm_p99_ns",
 				(json_int_t)tg_hist_percentile_ns(&s->packets.wait[TG_ADMIT_CALM],
 								  99),
 				"wait_burst_p99_ns",
