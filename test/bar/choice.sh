@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
 # Are servers chosen well? Every policy in the simulator and live, against what is asked of `latency`.
 #
-#   test/bar/choice.sh [--seed N] [--no-live]     25 minutes on two idle cores; the live part needs root
+#   test/bar/choice.sh [--seed N] [--no-live] [--out FOLDER]     30 minutes on two idle cores; the live part needs root
 #
+# FOLDER keeps what each part left, for test/choice/doc.py: sim.json, tiers.json, live/.
 # The last line is one JSON object: live, sim, survive; null for a part that could not run here. Exit code 0 only when
 # every bar holds and every part ran.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 export TIDEGATE_BUILD=${TIDEGATE_BUILD:-$PWD/build}
-seed=1 live=yes code=0
+seed=1 live=yes code=0 out=''
 while [ $# -gt 0 ]; do
 	case $1 in
 	--seed)
@@ -17,6 +18,11 @@ while [ $# -gt 0 ]; do
 		shift
 		;;
 	--no-live) live='' ;;
+	--out)
+		[ $# -gt 1 ] || { echo "choice.sh: --out wants a folder" >&2 && exit 2; }
+		out=$2
+		shift
+		;;
 	*)
 		sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "$0"
 		[ "$1" = --help ] || exit 2
@@ -27,6 +33,8 @@ while [ $# -gt 0 ]; do
 done
 work=$(mktemp -d "${TMPDIR:-/tmp}/tidegate-bar.XXXXXX")
 trap 'rm -rf "$work"' EXIT
+out=${out:-$work/kept}
+mkdir -p "$out"
 
 # part NAME COMMAND…: its output is shown but for the JSON in its last line, which is kept.
 part() {
@@ -41,10 +49,10 @@ part() {
 	}
 }
 
-part sim /usr/bin/python3 test/choice/run.py --bars --seed "$seed"
-part tiers /usr/bin/python3 test/choice/tiers.py --bars --seed "$seed"
+part sim /usr/bin/python3 test/choice/run.py --bars --seed "$seed" --json "$out/sim.json"
+part tiers /usr/bin/python3 test/choice/tiers.py --bars --seed "$seed" --json "$out/tiers.json"
 if [ -n "$live" ]; then
-	part live test/choice/live.sh
+	part live test/choice/live.sh --out "$out/live"
 else
 	echo null >"$work/live.json"
 	code=1

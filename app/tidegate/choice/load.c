@@ -160,18 +160,24 @@ static void turn_window(struct server *e, const struct tg_gateway *g, unsigned i
 			square += (double)window.bucket[i] * (double)tg_hist_mid_ns(i) *
 				  (double)tg_hist_mid_ns(i);
 	square /= (double)window.count;
-	e->view.cs2 = mean > 0 && square > mean * mean ? square / (mean * mean) - 1 : 0;
+	e->view.cs2_seen = mean > 0 && square > mean * mean ? square / (mean * mean) - 1 : 0;
 }
 
-/* What predictions by the law were off by lately. */
+/*
+ * What predictions by the law were off by lately, as far as that is more than the mean of so many
+ * exchanges differs from itself: a law that is right would be made worse by what chance it was off
+ * by. The part of a difference that is kept is James and Stein's (W. James, C. Stein, 1961).
+ */
 static double trust(const struct server *e)
 {
-	double ratio;
+	double ratio, off, chance;
 
 	if (e->asked < TRUST_OVER || e->came < TRUST_OVER || e->law_ns <= 0 || e->came_ns <= 0)
 		return 1;
 	ratio = e->came_ns / e->came * e->asked / e->law_ns;
-	return fmin(fmax(ratio, 1.0 / TRUST_MAX), TRUST_MAX);
+	off = fmin(fmax(ratio, 1.0 / TRUST_MAX), TRUST_MAX) - 1;
+	chance = e->view.cs2_seen / e->came;
+	return off * off > chance ? 1 + off * (1 - chance / (off * off)) : 1;
 }
 
 /* Both sides of the prediction, until enough exchanges came to compare their means. */
@@ -311,8 +317,7 @@ static void estimate(struct server *e, const struct tg_gateway *g, uint16_t serv
 	v->service_ns = tg_service_ns(e->service + late, e->shares + v->overdue);
 	if (c->service_time_us != 0)
 		v->service_ns = c->service_time_us * 1e3;
-	if (c->alpha > 0)
-		v->cs2 = tg_pareto_cs2(c->alpha);
+	v->cs2 = c->alpha > 0 ? tg_pareto_cs2(c->alpha) : v->cs2_seen;
 	v->lambda_hz = per(e->arrivals, e->span, 0) * 1e9;
 	v->ca2 = dispersion(e);
 	v->in_system = tg_in_system(v->waiting, v->server_ns, v->path_ns);
@@ -346,7 +351,7 @@ static struct server *entry(struct tg_load *l, const struct tg_gateway *g, unsig
 	memset(e, 0, sizeof(*e));
 	e->generation = g->snapshot->generation[i];
 	e->known = true;
-	e->view.cs2 = 1;
+	e->view.cs2_seen = 1;
 	e->view.since = l->last == 0 ? 0
 				     : now; /* those there at the start share the load at once */
 	turn_window(e, g, i);

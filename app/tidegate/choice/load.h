@@ -28,6 +28,7 @@ struct tg_load_view {
 	double server_ns;  /* S, fades in 200 ms: what a request takes there now, queue and all */
 	double path_ns;    /* P, fades in 500 ms */
 	double lambda_hz, ca2, cs2;
+	double cs2_seen;  /* of S in the window; cs2 is this one, or as configured */
 	double in_system; /* q */
 	uint32_t waiting, fresh;
 	uint32_t overdue;              /* of those waiting: for longer than 4 S + P */
