@@ -10,6 +10,7 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
@@ -54,11 +55,20 @@ static int epoll;
 static char *request;
 static size_t request_len;
 static uint64_t end_ns;
+/* SIGTERM came, and when: every connection asks once more, so that none is called sound that did not try after it. */
+static volatile sig_atomic_t told;
+static uint64_t told_ns;
 
 static void die(const char *what)
 {
 	perror(what);
 	exit(1);
+}
+
+static void on_term(int signal)
+{
+	(void)signal;
+	told = 1;
 }
 
 static void slot_open(struct slot *s, uint64_t now);
@@ -117,7 +127,8 @@ static void slot_open(struct slot *s, uint64_t now)
 	struct epoll_event ev = {.events = EPOLLIN | EPOLLOUT, .data.ptr = s};
 	int one = 1;
 
-	if (tally.connections == opt.connections || tally.failures >= GIVE_UP || now >= end_ns)
+	if (tally.connections == opt.connections || tally.failures >= GIVE_UP || now >= end_ns ||
+	    told_ns)
 		return;
 	memset(s, 0, offsetof(struct slot, in));
 	s->id = ++tally.connections;
@@ -159,7 +170,7 @@ static void slot_answer(struct slot *s, uint64_t now, const char *body, size_t l
 		return;
 	}
 	s->server = server;
-	if (s->requests >= opt.requests || now >= end_ns) {
+	if (s->requests >= opt.requests || now >= end_ns || (told_ns && s->asked >= told_ns)) {
 		slot_close(s, now, NULL);
 	} else if (due > now) {
 		s->state = THINKING;
@@ -252,6 +263,8 @@ static uint64_t look_round(struct slot *slots)
 {
 	uint64_t now = clock_ns(), busy = 0;
 
+	if (told && !told_ns)
+		told_ns = now;
 	for (uint64_t i = 0; i < opt.parallel; i++) {
 		struct slot *s = &slots[i];
 
@@ -328,6 +341,7 @@ static void usage(FILE *out)
 	fputs("tg-client [--udp] [--connections N] [--parallel N] [--requests N (each connection)] [--duration-ms N]\n"
 	      "          [--timeout-ms N] [--think-ms N [--think-share PERCENT] | --every-ms N] [--upload BYTES]\n"
 	      "          [--log FILE] [--exchanges FILE] ADDRESS PORT\n"
+	      "Told to end by SIGTERM, each connection asks once more and then closes.\n"
 	      "The log has a line a connection: its start (ns, CLOCK_MONOTONIC), client port, server, requests, end.\n"
 	      "Exchanges has a line an answer: number of the connection, when it was asked, when it was complete (ns).\n",
 	      out);
@@ -387,8 +401,11 @@ static void arguments(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+	struct sigaction end = {.sa_handler = on_term};
+
 	arguments(argc, argv);
 	make_request();
+	sigaction(SIGTERM, &end, NULL);
 	run();
 	tally_print(stdout, &tally);
 	return 0;

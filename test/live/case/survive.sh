@@ -4,6 +4,8 @@
 #   saved     the same with flow_table.snapshot
 #   killed    the gateway is killed (SIGKILL) and starts with the file of the second before
 #   rehash    a second gateway takes half of them over, then all; the two know nothing of each other
+# Every connection is open before it happens, and asks once more when all is over: one that opened later, or had nothing
+# more to say, would live without a way to.
 # Without a file, a connection lives if its server is where the gateway looks for it: the flow's first candidate; with
 # GUE one of the three that its header names. Each connection is judged by its own.
 # SURVIVE_ROWS: file that a line for each service is added to.
@@ -88,8 +90,27 @@ clients_start() {
 	for kind in "${KINDS[@]}"; do
 		IFS=: read -r name vip _ <<<"$kind"
 		start "client-${name/ /-}" cli "${CPUS[0]}" "$TG_CLIENT" --connections $CONNECTIONS --parallel $CONNECTIONS \
-			--requests 1000000 --think-ms 200 --duration-ms "$1" --timeout-ms 15000 \
+			--requests 1000000 --think-ms 200 --timeout-ms 15000 \
 			--log "$WORK/${name/ /-}.log" "$vip" 8080
+	done
+}
+
+# all_open VIP: so many sockets are established.
+all_open() { [ "$(in_ns cli ss -Htn state established dst "$1" | wc -l)" = $CONNECTIONS ]; }
+
+clients_open() {
+	local kind name vip
+	for kind in "${KINDS[@]}"; do
+		IFS=: read -r name vip _ <<<"$kind"
+		wait_for 10 "$name: $CONNECTIONS connections" all_open "$vip"
+	done
+}
+
+clients_end() {
+	local kind name
+	for kind in "${KINDS[@]}"; do
+		IFS=: read -r name _ <<<"$kind"
+		kill -s TERM "${PID[client-${name/ /-}]}"
 	done
 }
 
@@ -161,12 +182,11 @@ first_gateway
 for vip in 192.0.2.11 192.0.2.13; do
 	load warm "$TG_CLIENT" --connections 100000 --parallel 6 --requests 4 --duration-ms 1000 "$vip" 8080
 done
-case $event in
-rehash) clients_start 5000 ;;
-*) clients_start 4000 ;;
-esac
-sleep 1.5
+clients_start
+clients_open
+sleep .5
 happen
+clients_end
 judge_all
 restored=$(sed -n 's/^tidegate: \(.* flows restored\).*/\1/p' "$WORK/gateway-again.out" 2>/dev/null)
 [ -z "$restored" ] || FIGURES+=("$restored")
