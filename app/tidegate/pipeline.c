@@ -6,6 +6,7 @@
 
 #include "admission/admission.h"
 #include "auction/auction.h"
+#include "clamp.h"
 #include "entrance.h"
 #include "fragments.h"
 #include "guarding.h"
@@ -391,15 +392,15 @@ static void answer_too_big(struct tg_worker *w, struct tg_burst *b)
 {
 	for (unsigned int i = 0; i < b->n; i++) {
 		const struct tg_route *r;
-		unsigned int overhead;
+		unsigned int room;
 
 		if (b->verdict[i] != TG_DROP || b->reason[i] != TG_DROP_TOO_BIG)
 			continue;
 		r = &w->snapshot->route[b->server[i]];
-		overhead = tg_encap_overhead(r);
-		if (r->mtu <= overhead ||
+		room = tg_encap_room(r);
+		if (room == 0 ||
 		    !tg_bucket_take(&w->errors, &w->clock, b->now, TG_ICMP_ERROR_RATE) ||
-		    !tg_icmp_too_big(b->mbuf[i], &b->pkt[i], (uint16_t)(r->mtu - overhead)))
+		    !tg_icmp_too_big(b->mbuf[i], &b->pkt[i], (uint16_t)room))
 			continue;
 		b->verdict[i] = TG_REPLY;
 		b->out_port[i] = came_by(w, b, i);
@@ -421,6 +422,8 @@ static void from_follow_on(struct tg_worker *w, struct tg_burst *b)
 
 static void from_flow_on(struct tg_worker *w, struct tg_burst *b)
 {
+	if (unlikely(w->snapshot->clamps))
+		tg_clamp_burst(w, b);
 	if (unlikely(w->snapshot->bids))
 		tg_auction_answers(w, b);
 	tg_copies_look(w->copies, &w->clock, b, &w->stats.gate.after_drop);

@@ -2,8 +2,11 @@
 #include "routes.h"
 
 #include <errno.h>
+#include <rte_common.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+#include "mss.h"
 
 /* An own address of the port in the family of `like`; NULL if it has none. */
 static const struct tg_addr *own_address(const struct tg_config_port *p, const struct tg_addr *like)
@@ -151,6 +154,36 @@ int tg_route_make(const struct tg_snapshot_env *env, const struct tg_config *c,
 	if (r != 0)
 		snprintf(err, err_len, "more than %u next hops", TG_NEIGH_MAX);
 	return r;
+}
+
+bool tg_route_narrow(const struct tg_config *c, const struct tg_config_service *service,
+		     const struct tg_config_server *server, char *text, size_t room)
+{
+	struct tg_route r = {.remote = server->address, .forward = (uint8_t)service->forward};
+	unsigned int longest = 0, fits;
+	const struct tg_config_port *p;
+	struct way way;
+
+	if (!find_way(c, server, &way))
+		return false;
+	for (unsigned int i = 0; i < c->n_ports; i++)
+		if (c->ports[i].role != TG_ROLE_SERVER)
+			longest = RTE_MAX(longest, c->ports[i].mtu);
+	p = &c->ports[way.port];
+	r.mtu = p->mtu;
+	fits = tg_encap_room(&r);
+	if (fits >= longest)
+		return false;
+	snprintf(
+		text, room,
+		"service \"%s\": packets above %u bytes do not fit to server \"%s\" (%s, mtu %u of port \"%s\"): who "
+		"sends them is told \"too big\", and stalls where that is not heard; set ports[].mtu to %u and the "
+		"link too (ip link set dev INTERFACE mtu %u), or have the servers ask for less (ip route change "
+		"ROUTE advmss %u)",
+		service->name, fits, server->name, tg_forward_name(service->forward), p->mtu,
+		p->name, longest + p->mtu - fits, longest + p->mtu - fits,
+		tg_mss_of(fits, !tg_addr_is_v4(&service->address)));
+	return true;
 }
 
 bool tg_route_probe_source(const struct tg_config *c, const struct tg_config_service *service,

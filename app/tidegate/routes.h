@@ -21,6 +21,10 @@ int tg_route_make(const struct tg_snapshot_env *env, const struct tg_config *c,
 		  const struct tg_config_service *service, const struct tg_config_server *server,
 		  struct tg_route *out, char *err, size_t err_len);
 
+/* Is the way to the server too narrow for what clients can send? What follows, and the commands that mend it. */
+bool tg_route_narrow(const struct tg_config *c, const struct tg_config_service *service,
+		     const struct tg_config_server *server, char *text, size_t room);
+
 /* Our own address that the server's health checks come from: of the service's family, on the port
  * to the server. False: there is none (tg_route_check says so). */
 bool tg_route_probe_source(const struct tg_config *c, const struct tg_config_service *service,

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "health/health.h"
+#include "mss.h"
 #include "routes.h"
 #include "true_server.h"
 
@@ -22,6 +23,7 @@ static int allocate(struct tg_snapshot *s, const struct tg_registry *r)
 	s->limit = calloc(s->n_services + 1, sizeof(*s->limit));
 	s->bid = calloc(s->n_services + 1, sizeof(*s->bid));
 	s->guard = calloc(s->n_services + 1, sizeof(*s->guard));
+	s->mss = calloc(s->n_services + 1, sizeof(*s->mss));
 	s->service = calloc(s->n_services + 1, sizeof(*s->service));
 	s->admission = calloc(s->n_services + 1, sizeof(*s->admission));
 	s->route = calloc(s->n_servers + 1, sizeof(*s->route));
@@ -30,8 +32,9 @@ static int allocate(struct tg_snapshot *s, const struct tg_registry *r)
 	s->service_of = calloc(s->n_servers + 1, sizeof(*s->service_of));
 	s->stats = calloc((size_t)s->n_servers * s->n_workers + 1, sizeof(*s->stats));
 	if (s->group == NULL || s->pirate == NULL || s->limit == NULL || s->bid == NULL ||
-	    s->guard == NULL || s->service == NULL || s->admission == NULL || s->route == NULL ||
-	    s->generation == NULL || s->server == NULL || s->service_of == NULL || s->stats == NULL)
+	    s->guard == NULL || s->mss == NULL || s->service == NULL || s->admission == NULL ||
+	    s->route == NULL || s->generation == NULL || s->server == NULL ||
+	    s->service_of == NULL || s->stats == NULL)
 		return -ENOMEM;
 	for (unsigned int i = 0; i < s->n_servers; i++) {
 		s->generation[i] = r->server[i].generation;
@@ -145,6 +148,20 @@ static int make_guard(struct tg_snapshot *s, const struct tg_snapshot_env *env,
 	return 0;
 }
 
+/* What fits to each of the service's servers. */
+static void make_mss(struct tg_snapshot *s, const struct tg_config_service *v, uint16_t service,
+		     const uint16_t *server_id)
+{
+	unsigned int room = UINT16_MAX;
+
+	if (!v->mss_clamp)
+		return;
+	for (unsigned int j = 0; j < v->n_servers; j++)
+		room = RTE_MIN(room, tg_encap_room(&s->route[server_id[j]]));
+	s->mss[service] = tg_mss_of(room, !tg_addr_is_v4(&v->address));
+	s->clamps = true;
+}
+
 static int compile(struct tg_snapshot *s, const struct tg_snapshot_env *env,
 		   const uint16_t *service_id, const uint16_t *server_id, char *err, size_t err_len)
 {
@@ -172,15 +189,18 @@ static int compile(struct tg_snapshot *s, const struct tg_snapshot_env *env,
 			r = make_guard(s, env, v, id);
 		if (r != 0)
 			return r;
-		for (unsigned int j = 0; j < v->n_servers; j++, k++) {
-			s->server[server_id[k]] = &v->servers[j];
+		for (unsigned int j = 0; j < v->n_servers; j++) {
+			s->server[server_id[k + j]] = &v->servers[j];
 			if (env->neigh == NULL)
 				continue;
-			r = tg_route_make(env, c, v, &v->servers[j], &s->route[server_id[k]], err,
-					  err_len);
+			r = tg_route_make(env, c, v, &v->servers[j], &s->route[server_id[k + j]],
+					  err, err_len);
 			if (r != 0)
 				return r;
 		}
+		if (env->neigh != NULL)
+			make_mss(s, v, id, &server_id[k]);
+		k += v->n_servers;
 	}
 	return make_table(s, service_id, err, err_len);
 }
@@ -318,6 +338,7 @@ void tg_snapshot_free(struct tg_snapshot *s)
 	for (unsigned int i = 0; s->guard != NULL && i < s->n_services; i++)
 		free(s->guard[i]);
 	free(s->guard);
+	free(s->mss);
 	free(s->service);
 	free(s->route);
 	free(s->generation);

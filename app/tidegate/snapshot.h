@@ -41,6 +41,8 @@ struct tg_snapshot {
 	struct tg_gate_limit strictest; /* of them */
 	bool early;              /* some service wants late packets dropped before the decision */
 	struct tg_guard **guard; /* NULL: neither limits nor access */
+	uint16_t *mss;           /* by service id: largest segment told; 0: not touched */
+	bool clamps;             /* some service has one */
 	bool stopped;            /* nothing for a service goes on */
 	bool guards;             /* some service has them, or stopped */
 	const struct tg_config_service **service; /* NULL: id not in use */

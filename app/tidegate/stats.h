@@ -61,6 +61,7 @@ struct tg_worker_stats {
 	uint64_t elsewhere;         /* of those: the policy would have picked another server */
 	uint64_t icmp_errors;       /* sent on to the server of the flow that they quote */
 	uint64_t too_big_sent;      /* ICMP errors of our own, to clients */
+	uint64_t mss_lowered;       /* SYNs whose segment size was */
 	uint64_t fragments;         /* later ones, sent where their first one went */
 	uint64_t to_kernel;         /* for no service: by ring to the kernel's twin of the port */
 	uint64_t refused;           /* packets that the driver did not take at the first try */

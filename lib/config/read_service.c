@@ -125,6 +125,7 @@ static const struct tg_config_key service_keys[] = {
 	{UINT(admission_wait_max_us, 0, 1000000), .standard = "10000"},
 	{.name = "admission", .read = tg_read_admission, .standard = "none (off)"},
 	{KEY(decrement_ttl, tg_read_bool), .standard = "true"},
+	{KEY(mss_clamp, tg_read_bool), .standard = "false"},
 	{KEY(answer_ping, tg_read_bool), .standard = "true"},
 	{.name = "limits",
 	 .read = tg_read_limits,

@@ -68,6 +68,7 @@ struct tg_config_service {
 	uint32_t admission_wait_max_us;
 	struct tg_admit_params *admission; /* NULL: off. Services of one pool have the same */
 	bool decrement_ttl, answer_ping;
+	bool mss_clamp;
 	bool announce; /* its address is on the kernel's interface while a server is alive */
 	unsigned int n_servers;
 	struct tg_config_server *servers;

@@ -74,6 +74,14 @@ struct tg_gue {
  * with all alternatives, 44 or 88 (32 or 52 without). */
 unsigned int tg_encap_overhead(const struct tg_route *r);
 
+/* The longest inner IP packet that fits. */
+static inline unsigned int tg_encap_room(const struct tg_route *r)
+{
+	unsigned int overhead = tg_encap_overhead(r);
+
+	return r->mtu > overhead ? r->mtu - overhead : 0;
+}
+
 /* One packet; p is its parsed header (tg_parse found no fault). Rewrites the mbuf in place. The
  * bytes up to the end of the IP header must lie in the first buffer; the rest may be in others, or
  * missing when a capture was cut. gue is read for routes of that kind only, where it must be given.

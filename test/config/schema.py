@@ -54,7 +54,7 @@ BASE = {
                        "segments": {"by": "match", "ipv4_prefix": 16, "ipv6_prefix": 56, "slots": 128, "hi_per_s": 500,
                                     "lo_per_s": 100, "max_per_s": 900, "calm_intervals": 5},
                        "match": [{"prefix": "198.51.100.0/24", "segment": "batch", "value": "best-effort"}]},
-         "decrement_ttl": False, "answer_ping": False, "announce": True,
+         "decrement_ttl": False, "answer_ping": False, "mss_clamp": True, "announce": True,
          "limits": {"new_per_s": 1000, "new_drop_per_s": 2000, "packets_per_s": 50000, "packets_drop_per_s": 90000},
          "access": [{"prefix": "203.0.113.0/24", "action": "deny"}, {"prefix": "2001:db8:bad::/48", "action": "allow"}],
          "bid": {"window_us": 200, "syn_rate": 500, "auctions": 64, "missed": 2, "probe_s": 5},

@@ -52,7 +52,7 @@ CONFIG = {
               {"name": "b", "port": "1", "role": "server", "addresses": ["10.0.0.2/24"], "vlan": 7, "mtu": 1600, "rate_mbps": 10}],
     "services": [{"name": "web", "address": "192.0.2.10", "protocol": "tcp", "ports": [80, 443], "forward": "ipip",
                   "policy": "latency", "estimator": "gap", "gap_rule": "top-mode", "sojourn_max_us": 2000, "gate": "drop",
-                  "gate_margin_us": 20, "decrement_ttl": False, "answer_ping": False,
+                  "gate_margin_us": 20, "decrement_ttl": False, "answer_ping": False, "mss_clamp": True,
                   "servers": [{"name": "a", "address": "10.0.0.11", "mac": "02:00:00:00:00:01", "weight": 2, "alpha": 2.5,
                                "tier": "edge", "state": "drain"}]}]}
 

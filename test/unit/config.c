@@ -35,6 +35,7 @@ static const char example[] =
 	"     \"estimator\": \"ack\", \"gap_rule\": \"top-mode\", \"sojourn_max_us\": 2000,"
 	"     \"gate\": \"drop\", \"gate_margin_us\": 50, \"gate_early\": true,"
 	"     \"admission_wait_max_us\": 77, \"decrement_ttl\": false, \"answer_ping\": false,\n"
+	"     \"mss_clamp\": true,\n"
 	"     \"servers\": [\n"
 	"       {\"name\": \"a\", \"address\": \"10.0.0.11\", \"mac\": \"02:00:5E:10:00:01\"},\n"
 	"       {\"name\": \"b\", \"address\": \"10.0.0.12\", \"weight\": 2, \"workers\": 8,"
@@ -163,6 +164,7 @@ START_TEST(every_service_key_arrives)
 	ck_assert(s->gate.early);
 	ck_assert_uint_eq(s->admission_wait_max_us, 77);
 	ck_assert(!s->decrement_ttl);
+	ck_assert(s->mss_clamp);
 	ck_assert(!s->answer_ping);
 	ck_assert_uint_eq(s[1].protocol, IPPROTO_UDP);
 	ck_assert_uint_eq(s[1].n_ports, 0);
@@ -216,7 +218,7 @@ START_TEST(defaults_are_one)
 	ck_assert_mem_eq(&c->services->pirate, &s->pirate, sizeof(s->pirate));
 	ck_assert_mem_eq(&c->services->gate, &s->gate, sizeof(s->gate));
 	ck_assert_uint_eq(c->services->admission_wait_max_us, s->admission_wait_max_us);
-	ck_assert(c->services->decrement_ttl && s->decrement_ttl);
+	ck_assert(c->services->decrement_ttl && s->decrement_ttl && !s->mss_clamp);
 	ck_assert(c->services->answer_ping && s->answer_ping);
 	snprintf(e->name, sizeof(e->name), "a");
 	e->address = addr("10.0.0.11");

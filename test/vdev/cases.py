@@ -134,14 +134,14 @@ def accounted(report):
 @case(quick=True)
 def servers_bid():
     """Policy bid: SYNs to all, the smallest bid's SYN-ACK to the client with its TTL restored, losers reset"""
-    g = Gateway([service(policy="bid", bid={"window_us": 100000})])
+    g = Gateway([service(policy="bid", bid={"window_us": 100000}, mss_clamp=True)])
     syns, answers = [syn(n) for n in range(4)], []
     for n, p in enumerate(syns):
         p[TCP].seq = 777
         for server_n, ttl in ((11, 140), (12, 130 if n % 2 else 190), (13, 150)):
             answers.append(Ether(dst=PCAP_MAC[:-1] + "1", src=f"02:00:00:00:00:{server_n:02x}") /
                            IP(src=VIP, dst=p[IP].src, ttl=ttl) /
-                           TCP(sport=80, dport=p[TCP].sport, flags="SA", seq=server_n, ack=778))
+                           TCP(sport=80, dport=p[TCP].sport, flags="SA", seq=server_n, ack=778, options=[("MSS", 8960)]))
     answers.append(Ether(dst=PCAP_MAC[:-1] + "1", src="02:00:00:00:00:0b") / IP(src="10.0.0.11", dst="10.0.0.2") / answers[0][IP])
     names = {"front": syns, "back": answers}
     vdevs = []
@@ -160,6 +160,7 @@ def servers_bid():
     asked, reset = [p for p in back if p[TCP].flags == "S"], [p for p in back if p[TCP].flags == "R"]
     assert len(asked) == 12 and len(reset) == 8 and all(correct(p) for p in back + front), (len(asked), len(reset))
     assert all(p[TCP].seq == 778 for p in reset)
+    assert all(dict(p[TCP].options)["MSS"] == 1460 for p in front), [p[TCP].options for p in front]
     won = {p[TCP].dport: p[TCP].seq for p in front}
     assert won == {10000: 11, 10001: 12, 10002: 11, 10003: 12} and {p[IP].ttl for p in front} == {64}, won
     assert report["drops"] == {"auction": 8, "auction_tunnel": 1}, report["drops"]
@@ -167,6 +168,55 @@ def servers_bid():
     accounted(report)
     assert bids["auctions"] == 4 == bids["all_in"] == telemetry["auctions"] and bids["open"] == 0, bids
     assert [s["won"] for s in bids["servers"]] == [2, 2, 0], bids
+
+
+@case(quick=True)
+def segment_sizes():
+    """mss_clamp: a SYN's MSS is lowered to what fits behind the outer header, IPv4 and IPv6; others, and odd options, are left alone"""
+    v6 = [{"name": "s", "address": "2001:db8:2::11", "mac": "02:00:00:00:00:66"}]
+    services = [service(forward="ipip", mss_clamp=True), service(name="kept", ports=[81], forward="ipip"),
+                service(name="web6", address=VIP6, forward="ipip", servers=v6, mss_clamp=True),
+                service(name="jumbo", ports=[82], mss_clamp=True)]
+    usual = [("NOP", None), ("MSS", 1460), ("SAckOK", b""), ("WScale", 7)]
+
+    def packet(n, options, dport=80, flags="S", address=VIP):
+        ip = IP(src="198.51.100.9", dst=address) if address == VIP else IPv6(src="2001:db8:1::9", dst=address)
+        return ether() / ip / TCP(sport=n, dport=dport, flags=flags, options=options)
+    packets = [packet(1, usual), packet(2, usual, 81), packet(3, usual, address=VIP6), packet(4, [("MSS", 8960)], 82),
+               packet(5, [("MSS", 1400)]), packet(6, []), packet(7, usual, flags="A")]
+    odd = packet(8, [("MSS", 1460)])
+    odd[TCP].options = [(2, b"\x05")]  # of three bytes
+    packets.append(odd)
+
+    def look(g):
+        assert g.telemetry("/tidegate/flows")["/tidegate/flows"]["mss_lowered"] == 3
+    _, out, report = run(packets, services, before_end=look)
+    assert len(out) == 8, report
+    seen = {p[TCP].sport: dict(p[TCP].options).get("MSS") for p in out}
+    assert {n: seen[n] for n in range(1, 8)} == {1: 1440, 2: 1460, 3: 1400, 4: 1460, 5: 1400, 6: None, 7: 1460}, seen
+    for p in out:
+        inner = p[IPv6:2] if p.haslayer(IPv6) and VIP6 in str(p[IPv6].payload.dst if IPv6 in p[IPv6].payload else "") else p[IP].payload \
+            if IP in p and p[IP].proto == 4 else p.payload
+        again = inner.__class__(bytes(inner))
+        del again[TCP].chksum
+        assert bytes(inner.__class__(bytes(again))) == bytes(inner), p.summary()
+    assert bytes(next(p for p in out if p[TCP].sport == 8)[TCP]) == bytes(odd.__class__(bytes(odd))[TCP])
+
+
+@case(root=True)
+def narrow_ways_are_told():
+    """A way to a server that the outer headers make too narrow: the start and --check say so, with the commands that mend it"""
+    def said_of(mtu, **more):
+        ports = two_ports()
+        ports[1]["mtu"] = mtu
+        with Gateway([service(**more)], ports=ports, front="net_null0", back="net_tap0,iface=" + taps()[1]) as g:
+            check = subprocess.run([TIDEGATE, "--config", g.config, "--check"], capture_output=True, text=True, timeout=20).stdout
+            assert g.stop() == 0
+            return check, g.output()
+    for text in said_of(1500, forward="ipip"):
+        assert 'above 1480 bytes do not fit to server "a"' in text and "mtu 1520" in text and "advmss 1440" in text, text
+    for wide in (said_of(1520, forward="ipip"), said_of(1500)):
+        assert not any("do not fit" in text for text in wide), wide
 
 
 @case()

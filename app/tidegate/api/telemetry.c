@@ -316,6 +316,7 @@ static int flows(struct query *q)
 	tg_tel_u64(q->d, "repicked", q->totals.all.repicked);
 	tg_tel_u64(q->d, "icmp_errors", q->totals.all.icmp_errors);
 	tg_tel_u64(q->d, "fragments_followed", q->totals.all.fragments);
+	tg_tel_u64(q->d, "mss_lowered", q->totals.all.mss_lowered);
 	tg_tel_u64(q->d, "too_big_sent", q->totals.all.too_big_sent);
 	if (q->g->exception != NULL)
 		kernel(q, q->g->exception);

@@ -91,29 +91,30 @@ static void process(const struct page *p)
 }
 
 /* X(family, unit, field of struct tg_worker_stats, help) */
-#define WORKER_COUNTERS(X)                                                                     \
-	X("received_packets", "packets", received, "Packets received by a worker.")            \
-	X("received_bytes", "bytes", received_bytes, "Bytes of those, link header included.")  \
-	X("forwarded_packets", "packets", forwarded, "Packets sent to servers.")               \
-	X("forwarded_bytes", "bytes", forwarded_bytes, "Bytes of those.")                      \
-	X("replied_packets", "packets", replied,                                               \
-	  "Answers of the gateway's own: ARP, ND, ping, ICMP errors.")                         \
-	X("made_packets", "packets", made,                                                     \
-	  "Packets of the gateway's own that forwarded and dropped count too: auctions'.")     \
-	X("taken_in_packets", "packets", taken_in, "Answers to health checks, for control.")   \
-	X("to_kernel_packets", "packets", to_kernel, "Packets for no service, to the kernel.") \
-	X("handed_over_packets", "packets", handed_over,                                       \
-	  "Packets that crossed to the worker which owns their flow.")                         \
-	X("stateless_packets", "packets", stateless,                                           \
-	  "Packets forwarded by consistent hash, without an entry: the table is full.")        \
-	X("repicked_flows", "flows", repicked,                                                 \
-	  "Flows that got another server when theirs went away.")                              \
-	X("icmp_errors_followed_packets", "packets", icmp_errors,                              \
-	  "ICMP errors sent on to the server of the flow that they quote.")                    \
-	X("too_big_sent_packets", "packets", too_big_sent, "Own ICMP errors \"too big\".")     \
-	X("send_refused_packets", "packets", refused,                                          \
-	  "Packets that a driver did not take at the first try.")                              \
-	X("loop_turns", "turns", turns, "Turns of a worker's loop.")                           \
+#define WORKER_COUNTERS(X)                                                                       \
+	X("received_packets", "packets", received, "Packets received by a worker.")              \
+	X("received_bytes", "bytes", received_bytes, "Bytes of those, link header included.")    \
+	X("forwarded_packets", "packets", forwarded, "Packets sent to servers.")                 \
+	X("forwarded_bytes", "bytes", forwarded_bytes, "Bytes of those.")                        \
+	X("replied_packets", "packets", replied,                                                 \
+	  "Answers of the gateway's own: ARP, ND, ping, ICMP errors.")                           \
+	X("made_packets", "packets", made,                                                       \
+	  "Packets of the gateway's own that forwarded and dropped count too: auctions'.")       \
+	X("taken_in_packets", "packets", taken_in, "Answers to health checks, for control.")     \
+	X("to_kernel_packets", "packets", to_kernel, "Packets for no service, to the kernel.")   \
+	X("handed_over_packets", "packets", handed_over,                                         \
+	  "Packets that crossed to the worker which owns their flow.")                           \
+	X("stateless_packets", "packets", stateless,                                             \
+	  "Packets forwarded by consistent hash, without an entry: the table is full.")          \
+	X("repicked_flows", "flows", repicked,                                                   \
+	  "Flows that got another server when theirs went away.")                                \
+	X("icmp_errors_followed_packets", "packets", icmp_errors,                                \
+	  "ICMP errors sent on to the server of the flow that they quote.")                      \
+	X("mss_lowered_packets", "packets", mss_lowered, "SYNs whose segment size was lowered.") \
+	X("too_big_sent_packets", "packets", too_big_sent, "Own ICMP errors \"too big\".")       \
+	X("send_refused_packets", "packets", refused,                                            \
+	  "Packets that a driver did not take at the first try.")                                \
+	X("loop_turns", "turns", turns, "Turns of a worker's loop.")                             \
 	X("loop_busy_turns", "turns", busy_turns, "Turns that received something.")
 
 static void workers(const struct page *p)

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "gateway.h"
+#include "routes.h"
 
 #define LOOK_NS UINT64_C(20000000)
 
@@ -67,12 +68,21 @@ bool tg_host_tsc_sentence(bool invariant, char *text, size_t room)
 	return true;
 }
 
+bool tg_host_narrow(const struct tg_config *c, const struct tg_config_service *v, char *text,
+		    size_t room)
+{
+	for (unsigned int j = 0; j < v->n_servers; j++)
+		if (tg_route_narrow(c, v, &v->servers[j], text, room))
+			return true;
+	return false;
+}
+
 unsigned int tg_host_warn(const struct tg_gateway *g, FILE *to)
 {
 	const struct tg_config *c = g->snapshot->config;
 	uint64_t stall = 0;
 	unsigned int n = 0;
-	char text[512];
+	char text[768];
 
 	if (tg_host_tsc_sentence(rte_cpu_get_flag_enabled(RTE_CPUFLAG_INVTSC) == 1, text,
 				 sizeof(text))) {
@@ -92,6 +102,11 @@ unsigned int tg_host_warn(const struct tg_gateway *g, FILE *to)
 		fprintf(to, "tidegate: warning: %s\n", text);
 		n++;
 	}
+	for (unsigned int i = 0; g->mode == TG_MODE_INLINE && i < c->n_services; i++)
+		if (tg_host_narrow(c, &c->services[i], text, sizeof(text))) {
+			fprintf(to, "tidegate: warning: %s\n", text);
+			n++;
+		}
 	for (unsigned int p = 0; p < g->n_ports; p++) {
 		struct tg_port_stats st = {0};
 

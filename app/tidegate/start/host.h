@@ -12,6 +12,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+struct tg_config;
+struct tg_config_service;
 struct tg_gateway;
 
 /* The longest time that a thread which never rests stood still, in a look of 20 ms. */
@@ -23,6 +25,9 @@ bool tg_host_limit_sentence(const char *service, uint32_t limit_us, uint64_t sta
 /* A rate that the device contradicts; link_mbps 0: it does not tell. */
 bool tg_host_rate_sentence(const char *port, uint32_t rate_mbps, uint32_t link_mbps, char *text,
 			   size_t room);
+/* A service with a server that not every packet fits to: the first one. */
+bool tg_host_narrow(const struct tg_config *c, const struct tg_config_service *v, char *text,
+		    size_t room);
 /* A time stamp counter that may stop or change its rate. */
 bool tg_host_tsc_sentence(bool invariant, char *text, size_t room);
 

@@ -18,6 +18,7 @@
 
 #include "restart/restart.h"
 #include "routes.h"
+#include "start/host.h"
 #include "tg_config.h"
 
 static unsigned int faults;
@@ -219,6 +220,16 @@ static void check_routes(const struct tg_config *c)
 				fault("%s", err);
 }
 
+/* What works and surprises. */
+static void note_narrow_ways(const struct tg_config *c)
+{
+	char text[768];
+
+	for (unsigned int i = 0; c->n_ports > 0 && i < c->n_services; i++)
+		if (tg_host_narrow(c, &c->services[i], text, sizeof(text)))
+			printf("note: %s\n", text);
+}
+
 static void print_all(const char *label, char *const *lines, unsigned int n)
 {
 	for (unsigned int i = 0; i < n; i++)
@@ -246,8 +257,10 @@ int tg_check(const struct tg_options *o)
 		check_rights(o);
 		check_socket(c);
 		check_snapshot(c);
-		if (!o->shadow)
+		if (!o->shadow) {
 			check_routes(c);
+			note_narrow_ways(c);
+		}
 		if (c->n_ports == 0)
 			printf("note: no ports: this configuration serves --capture only\n");
 		tg_config_free(c);
