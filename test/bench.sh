@@ -64,7 +64,7 @@ ran idle "$loop/bar-idle" 0.2
 measured io io
 measured 'pipeline/established/1k' pipeline/established/1k
 measured 'hash/*/1k' hash/own/1k hash/rte/1k
-measured 'pipeline/[gm]*/1k' pipeline/gue/1k pipeline/mixed/1k
+measured 'pipeline/[gm]*/1k' pipeline/gue/1k pipeline/gre/1k pipeline/mixed/1k
 
 # judged GLOB BAR: the bar is judged, and the exit code is its verdict. Whether it is met is no matter here.
 judged() {

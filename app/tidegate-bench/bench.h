@@ -48,7 +48,7 @@ struct bench_family {
 	const void *kind; /* for the family's own code */
 };
 
-#define BENCH_PIPELINES 12
+#define BENCH_PIPELINES 13
 #define BENCH_STAGES    4
 #define BENCH_CHOICES   13 /* policies */
 extern const struct bench_family bench_pipeline[BENCH_PIPELINES];

@@ -361,6 +361,7 @@ static uint64_t memory(const struct bench_family *f, uint64_t flows)
 static const struct kind established = {.frame = TCP4, .forward = "ipip"};
 static const struct kind fresh = {.frame = TCP4, .forward = "ipip", .fresh = true};
 static const struct kind gue = {.frame = TCP4, .forward = "gue"};
+static const struct kind gre = {.frame = TCP4, .forward = "gre"};
 static const struct kind mixed = {.frame = TCP4, .forward = "ipip", .mixed = true};
 static const struct kind l2 = {.frame = TCP4, .forward = "l2"};
 static const struct kind ipv6 = {.frame = {.protocol = IPPROTO_TCP, .timestamps = true, .v6 = true},
@@ -395,6 +396,13 @@ const struct bench_family bench_pipeline[BENCH_PIPELINES] = {
 	{.name = "pipeline/gue",
 	 .what = "as established, in GUE",
 	 .kind = &gue,
+	 .flows = BIG,
+	 .run = pipeline_run,
+	 .base = io_base,
+	 COMMON},
+	{.name = "pipeline/gre",
+	 .what = "as established, in GRE",
+	 .kind = &gre,
 	 .flows = BIG,
 	 .run = pipeline_run,
 	 .base = io_base,

@@ -166,7 +166,7 @@ static void make_routes(struct stage_state *s)
 	static const uint8_t mac[6] = {0x02, 0, 0, 0, 0, 1};
 
 	s->mac = tg_mac_word(mac);
-	for (unsigned int i = 0; i < SERVERS; i++)
+	for (unsigned int i = 0; i < SERVERS; i++) {
 		s->route[i] = (struct tg_route){
 			.mac = &s->mac,
 			.local = tg_addr_from_v4(rte_cpu_to_be_32(0x0a000002)),
@@ -175,6 +175,8 @@ static void make_routes(struct stage_state *s)
 			.forward = TG_FORWARD_IPIP,
 			.decrement_ttl = true,
 		};
+		tg_encap_prepare(&s->route[i]);
+	}
 }
 
 /* A burst as it comes from the service stage. */

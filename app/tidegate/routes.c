@@ -153,6 +153,8 @@ int tg_route_make(const struct tg_snapshot_env *env, const struct tg_config *c,
 			 server->has_mac ? server->mac : NULL, &out->mac);
 	if (r != 0)
 		snprintf(err, err_len, "more than %u next hops", TG_NEIGH_MAX);
+	else
+		tg_encap_prepare(out);
 	return r;
 }
 

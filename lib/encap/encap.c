@@ -5,8 +5,7 @@
 #include <rte_ether.h>
 #include <rte_mbuf.h>
 
-#include "gre.h"
-#include "gue.h"
+#include "usual.h"
 
 #define TAG_LEN      sizeof(struct rte_vlan_hdr)
 #define VLAN_ID_MASK 0x0fff
@@ -41,21 +40,35 @@ unsigned int tg_encap_overhead(const struct tg_route *r)
 	return ip + shim_len(r->forward, TG_ALTERNATIVES, v4);
 }
 
+void tg_encap_prepare(struct tg_route *r)
+{
+	struct tg_route_quick q = {.on = r->mac != NULL && r->vlan == 0 &&
+					 r->forward != TG_FORWARD_L2 && tg_addr_is_v4(&r->remote)};
+	uint16_t type = rte_cpu_to_be_16(RTE_ETHER_TYPE_IPV4);
+	uint8_t *link = (uint8_t *)&q.link;
+	uint32_t sum;
+
+	memcpy((uint8_t *)&q.first + 6, r->src_mac, 2);
+	memcpy(link, r->src_mac + 2, 4);
+	memcpy(link + 4, &type, sizeof(type));
+	memcpy(&q.addresses, &r->local.b[12], 4);
+	memcpy((uint8_t *)&q.addresses + 4, &r->remote.b[12], 4);
+	q.life = rte_cpu_to_be_16((uint16_t)(OUTER_TTL << 8 | usual_protocol(r->forward)));
+	sum = usual_fold(q.addresses) + (uint32_t)q.life;
+	q.sum = (uint16_t)((sum & 0xffff) + (sum >> 16));
+	r->quick = q;
+}
+
 /* One less, and the checksum with it (RFC 1624, equation 3: ~(~HC + ~m + m') is HC + 0x0100 with
  * the carry brought round). */
 static inline void ttl_decrement(void *ip, bool v6)
 {
 	struct rte_ipv6_hdr *h6 = ip;
-	struct rte_ipv4_hdr *h4 = ip;
-	uint32_t sum;
 
-	if (v6) {
+	if (v6)
 		h6->hop_limits--;
-		return;
-	}
-	sum = (uint32_t)h4->hdr_checksum + rte_cpu_to_be_16(0x0100);
-	h4->hdr_checksum = (uint16_t)(sum + (sum >= 0xffff));
-	h4->time_to_live--;
+	else
+		usual_decrement(ip);
 }
 
 /* Both addresses in two stores. */
@@ -213,14 +226,6 @@ static __rte_always_inline enum tg_reason either_family(const struct tg_route *r
 					 : either_tag(r, m, p, mac, outer_id, V6_LEN, forward, gue);
 }
 
-/* Apart, so that the usual form has the registers to itself. */
-static __rte_noinline enum tg_reason gue_in_v4(const struct tg_route *r, struct rte_mbuf *m,
-					       const struct tg_pkt *p, uint64_t mac,
-					       const struct tg_gue *gue, uint16_t *outer_id)
-{
-	return rewrite(r, m, p, mac, outer_id, V4_LEN, TG_FORWARD_GUE, gue, false);
-}
-
 static __rte_noinline enum tg_reason by_form(const struct tg_route *r, struct rte_mbuf *m,
 					     const struct tg_pkt *p, uint64_t mac,
 					     const struct tg_gue *gue, uint16_t *outer_id)
@@ -237,9 +242,9 @@ static __rte_noinline enum tg_reason by_form(const struct tg_route *r, struct rt
 	}
 }
 
-static __rte_always_inline enum tg_reason encap(const struct tg_route *r, struct rte_mbuf *m,
-						const struct tg_pkt *p, const struct tg_gue *gue,
-						uint16_t *outer_id)
+static __rte_always_inline enum tg_reason encap_any(const struct tg_route *r, struct rte_mbuf *m,
+						    const struct tg_pkt *p,
+						    const struct tg_gue *gue, uint16_t *outer_id)
 {
 	uint64_t mac = r->mac != NULL ? __atomic_load_n(r->mac, __ATOMIC_RELAXED) : 0;
 
@@ -247,19 +252,13 @@ static __rte_always_inline enum tg_reason encap(const struct tg_route *r, struct
 		return TG_DROP_NO_ROUTE;
 	if (unlikely(r->decrement_ttl && p->ttl <= 1))
 		return TG_DROP_TTL;
-	if (unlikely(r->vlan != 0 || !tg_addr_is_v4(&r->remote)))
-		return by_form(r, m, p, mac, gue, outer_id);
-	if (likely(r->forward == TG_FORWARD_IPIP))
-		return rewrite(r, m, p, mac, outer_id, V4_LEN, TG_FORWARD_IPIP, NULL, false);
-	if (r->forward == TG_FORWARD_GUE)
-		return gue_in_v4(r, m, p, mac, gue, outer_id);
 	return by_form(r, m, p, mac, gue, outer_id);
 }
 
 enum tg_reason tg_encap(const struct tg_route *r, struct rte_mbuf *m, const struct tg_pkt *p,
 			const struct tg_gue *gue, uint16_t *outer_id)
 {
-	return encap(r, m, p, gue, outer_id);
+	return encap_any(r, m, p, gue, outer_id);
 }
 
 /* What the header of packet i carries beside it. An alternative of the other family has no place
@@ -278,30 +277,56 @@ static inline void gue_of(const struct tg_route *routes, const struct tg_route *
 	}
 }
 
-unsigned int tg_encap_burst(const struct tg_route *routes, struct tg_burst *b, uint16_t *outer_id)
+/* The usual packet on the usual route: done. */
+static __rte_always_inline bool quickly(const struct tg_route *r, struct tg_burst *b,
+					unsigned int i, uint16_t *outer_id)
 {
-	unsigned int too_big = 0;
-	/* in a register: a packet's does not wait for the store of the one before */
-	uint16_t id = *outer_id;
+	static const uint16_t none[TG_ALTERNATIVES] = {TG_NO_SERVER, TG_NO_SERVER};
+	struct rte_mbuf *m = b->mbuf[i];
+	const struct tg_pkt *p = &b->pkt[i];
+
+	if (unlikely(!r->quick.on))
+		return false;
+	if (likely(r->forward == TG_FORWARD_IPIP))
+		return encap_usual(r, m, p, NULL, TG_FORWARD_IPIP, outer_id);
+	if (r->forward == TG_FORWARD_GRE)
+		return encap_usual(r, m, p, NULL, TG_FORWARD_GRE, outer_id);
+	return memcmp(b->alternative[i], none, sizeof(none)) == 0 &&
+	       encap_usual(r, m, p, &b->hash[i], TG_FORWARD_GUE, outer_id);
+}
+
+/* Any other. */
+static __rte_noinline enum tg_reason in_general(const struct tg_route *routes, struct tg_burst *b,
+						unsigned int i, uint16_t *outer_id)
+{
+	const struct tg_route *r = &routes[b->server[i]];
 	struct tg_gue gue = {.n = 0};
 
-	for (unsigned int i = 0; i < b->n; i++) {
+	if (r->forward == TG_FORWARD_GUE)
+		gue_of(routes, r, b, i, &gue);
+	return encap_any(r, b->mbuf[i], &b->pkt[i], &gue, outer_id);
+}
+
+unsigned int tg_encap_burst(const struct tg_route *routes, struct tg_burst *b, uint16_t *outer_id)
+{
+	unsigned int too_big = 0, n = b->n;
+
+	for (unsigned int i = 0; i < n; i++) {
 		const struct tg_route *r;
 		enum tg_reason why;
 
 		if (b->verdict[i] != TG_FORWARD)
 			continue;
 		r = &routes[b->server[i]];
-		if (r->forward == TG_FORWARD_GUE)
-			gue_of(routes, r, b, i, &gue);
-		why = encap(r, b->mbuf[i], &b->pkt[i], &gue, &id);
-		if (why == TG_DROP_NONE) {
-			b->out_port[i] = r->out_port;
-			continue;
+		if (unlikely(!quickly(r, b, i, outer_id))) {
+			why = in_general(routes, b, i, outer_id);
+			if (why != TG_DROP_NONE) {
+				tg_drop(b, i, why);
+				too_big += why == TG_DROP_TOO_BIG;
+				continue;
+			}
 		}
-		tg_drop(b, i, why);
-		too_big += why == TG_DROP_TOO_BIG;
+		b->out_port[i] = r->out_port;
 	}
-	*outer_id = id;
 	return too_big;
 }

@@ -50,18 +50,34 @@ static inline uint64_t tg_mac_word(const uint8_t mac[6])
 	return w;
 }
 
+/* What the usual packets of a route have in common, as it stands in their frames; written by tg_encap_prepare,
+ * private to encap. */
+struct tg_route_quick {
+	uint64_t addresses; /* of the outer header */
+	uint64_t first;     /* the source MAC's first two bytes, at the end of eight */
+	uint64_t link;      /* its others, the type, and two bytes that are overwritten */
+	uint16_t sum;       /* of the outer header's words that are the same in all of them */
+	uint16_t life;      /* TTL and protocol, which are among them */
+	bool on;
+};
+
 /* How to reach one server. */
 struct tg_route {
-	const uint64_t *mac;   /* next hop's link address word; NULL: the server has no route */
+	const uint64_t *mac; /* next hop's link address word; NULL: the server has no route */
+	uint16_t out_port;   /* index */
+	uint16_t mtu;        /* of the outgoing port: longest IP packet */
+	uint16_t vlan;       /* 0: keep the frame's tags; 1..4094: exactly this one */
+	uint8_t forward;     /* enum tg_forward */
+	bool decrement_ttl;
+	struct tg_route_quick quick;
+	uint8_t src_mac[6];    /* of the outgoing port */
 	struct tg_addr local;  /* with an outer header: its source, same family as remote */
 	struct tg_addr remote; /* with an outer header: its destination, the server */
-	uint8_t src_mac[6];    /* of the outgoing port */
-	uint16_t out_port;     /* index */
-	uint16_t mtu;          /* of the outgoing port: longest IP packet */
-	uint16_t vlan;         /* 0: keep the frame's tags; 1..4094: exactly this one */
-	uint8_t forward;       /* enum tg_forward */
-	bool decrement_ttl;
 };
+
+/* Works out what the route's packets have in common. Last, when all of it is filled; a route without
+ * that is as good, and slower. */
+void tg_encap_prepare(struct tg_route *r);
 
 /* What a GUE header carries beside the packet. */
 struct tg_gue {

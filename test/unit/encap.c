@@ -309,6 +309,36 @@ static struct tg_gue gue_of(bool v6, unsigned int alternatives, uint64_t hash)
 	return g;
 }
 
+/* The same by the route as the gateway prepares it, where the usual packet has a short way. */
+static void one_in_burst(const struct tg_route *r, const struct inner *in,
+			 unsigned int alternatives, uint64_t hash, const struct frame *want,
+			 bool counted)
+{
+	static struct tg_burst b;
+	struct tg_route routes[1 + TG_ALTERNATIVES] = {*r, *r, *r};
+	uint16_t id = 0xffff;
+	struct frame f;
+
+	tg_encap_prepare(&routes[0]);
+	b.n = 1;
+	arrives(&f, in, &b.pkt[0]);
+	b.mbuf[0] = mbuf_of(f.b, f.len);
+	b.server[0] = 0;
+	b.hash[0] = hash;
+	b.verdict[0] = TG_FORWARD;
+	tg_burst_no_alternatives(&b);
+	for (unsigned int i = 0; i < alternatives; i++) {
+		routes[1 + i].remote = other(i, !tg_addr_is_v4(&r->remote));
+		b.alternative[0][i] = (uint16_t)(1 + i);
+	}
+	ck_assert_uint_eq(tg_encap_burst(routes, &b, &id), 0);
+	ck_assert_uint_eq(b.verdict[0], TG_FORWARD);
+	ck_assert_uint_eq(b.out_port[0], r->out_port);
+	check_frame(b.mbuf[0], want);
+	ck_assert_uint_eq(id, counted ? 0 : 0xffff);
+	rte_pktmbuf_free(b.mbuf[0]);
+}
+
 static void one_of(const struct inner *in, enum kind kind, uint16_t vlan, bool decrement,
 		   unsigned int alternatives, uint64_t hash)
 {
@@ -327,6 +357,7 @@ static void one_of(const struct inner *in, enum kind kind, uint16_t vlan, bool d
 	check_frame(m, &want);
 	ck_assert_uint_eq(id, counted ? 0 : 0xffff);
 	rte_pktmbuf_free(m);
+	one_in_burst(&r, in, alternatives, hash, &want, counted);
 }
 
 static void one(const struct inner *in, enum kind kind, uint16_t vlan, bool decrement)
@@ -462,6 +493,28 @@ START_TEST(checksum_that_becomes_zero)
 }
 END_TEST
 
+static void refused_in_burst(const struct tg_route *r, struct rte_mbuf *m, const struct tg_pkt *p,
+			     unsigned int alternatives, enum tg_reason why)
+{
+	static struct tg_burst b;
+	struct tg_route routes[1 + TG_ALTERNATIVES] = {*r, *r, *r};
+	uint16_t id = 5;
+
+	tg_encap_prepare(&routes[0]);
+	b.n = 1;
+	b.pkt[0] = *p;
+	b.mbuf[0] = m;
+	b.server[0] = 0;
+	b.verdict[0] = TG_FORWARD;
+	tg_burst_no_alternatives(&b);
+	for (unsigned int i = 0; i < alternatives; i++)
+		b.alternative[0][i] = (uint16_t)(1 + i);
+	ck_assert_uint_eq(tg_encap_burst(routes, &b, &id), why == TG_DROP_TOO_BIG);
+	ck_assert_uint_eq(b.verdict[0], TG_DROP);
+	ck_assert_uint_eq(b.reason[0], why);
+	ck_assert_uint_eq(id, 5);
+}
+
 /* Refused with that reason, and not a byte of it changed. */
 static void refused(const struct tg_route *r, const struct inner *in, unsigned int headroom,
 		    unsigned int alternatives, enum tg_reason why)
@@ -478,6 +531,9 @@ static void refused(const struct tg_route *r, const struct inner *in, unsigned i
 	memcpy(rte_pktmbuf_mtod(m, uint8_t *), f.b, f.len);
 	before = *m;
 	ck_assert_int_eq(tg_encap(r, m, &p, &g, &id), why);
+	ck_assert_mem_eq(m, &before, sizeof(before));
+	ck_assert_mem_eq(rte_pktmbuf_mtod(m, uint8_t *), f.b, f.len);
+	refused_in_burst(r, m, &p, alternatives, why);
 	ck_assert_mem_eq(m, &before, sizeof(before));
 	ck_assert_mem_eq(rte_pktmbuf_mtod(m, uint8_t *), f.b, f.len);
 	ck_assert_uint_eq(id, 5);
