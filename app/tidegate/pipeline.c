@@ -20,6 +20,9 @@
 #include "tg_pirate.h"
 #include "tg_service.h"
 
+#define HIDDEN_WAITS_S \
+	1 /* after which a client with hidden headers has its answer, or asks again */
+
 /* A connection's first exchange is kept apart only if it is TLS's, not the application's. */
 static void count_sample(struct tg_worker *w, struct tg_flow *f, struct tg_sample *s)
 {
@@ -130,6 +133,21 @@ static inline uint64_t found_at(const struct tg_worker *w, const struct tg_burst
 	return w->mode == TG_MODE_OFFLINE ? b->arrival[i] : b->now;
 }
 
+/* Its request has its answer, or is given up. since 0: it was when it departed. */
+static inline void waits_no_more(const struct tg_worker *w, struct tg_flow *f,
+				 struct tg_server_stats *st, uint64_t since, uint64_t now)
+{
+	f->asking &= (uint8_t)~TG_FLOW_WAITS;
+	if (st->waiting > 0)
+		tg_stat_set32(&st->waiting, st->waiting - 1);
+	if (since == 0 || now <= since)
+		return;
+	st->seen++;
+	st->seen_ns += tg_ticks_to_ns(&w->clock, now - since);
+	if (w->costs != NULL)
+		st->crowd_256 += __atomic_load_n(&w->costs->crowd_256[f->server], __ATOMIC_RELAXED);
+}
+
 static __rte_always_inline void measure(struct tg_worker *w, struct tg_flow *f,
 					const struct tg_pkt *p, uint64_t arrival)
 {
@@ -148,14 +166,7 @@ static __rte_always_inline void measure(struct tg_worker *w, struct tg_flow *f,
 	    tg_pirate_open(f->estimator, f->near, f->far, &since))
 		return;
 	/* answered, as it shows now; or broken off: then its age is what is known */
-	f->asking &= (uint8_t)~TG_FLOW_WAITS;
-	if (st->waiting > 0)
-		tg_stat_set32(&st->waiting, st->waiting - 1);
-	st->seen++;
-	if (arrival > since)
-		st->seen_ns += tg_ticks_to_ns(&w->clock, arrival - since);
-	if (w->costs != NULL)
-		st->crowd_256 += __atomic_load_n(&w->costs->crowd_256[f->server], __ATOMIC_RELAXED);
+	waits_no_more(w, f, st, since, arrival);
 }
 
 /*
@@ -610,6 +621,12 @@ static void flow_stays(void *ctx, struct tg_flow *f)
 	if ((f->asking & TG_FLOW_WAITS) == 0 || !server_stands(w, f) ||
 	    !tg_pirate_open(f->estimator, f->near, f->far, &since))
 		return;
+	if (tg_pirate_guesses(f->estimator)) { /* who says no more for long has its answer */
+		if (w->age_now > since && w->age_now - since > w->clock.hz * HIDDEN_WAITS_S)
+			waits_no_more(w, f, tg_snapshot_stats(w->snapshot, f->server, w->index),
+				      since, w->age_now);
+		return;
+	}
 	since += tg_pirate_held(&w->snapshot->pirate[f->key.service], f->estimator, f->far);
 	a = &tg_snapshot_stats(w->snapshot, f->server, w->index)->age[w->age_round & 1];
 	if (a->round != w->age_round)

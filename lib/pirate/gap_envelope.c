@@ -12,18 +12,21 @@
 #define HALVE_AT   (256 * ONE) /* samples whose weight is then halved */
 #define LEARN_ALL  64          /* packets whose sizes are all counted; then about one in sixteen */
 #define FEW        (12 * ONE)  /* samples to give up when the limit moves */
-#define UDP_SPREAD 7    /* bytes by which acknowledgements over UDP vary (QUIC: number, ranges) */
+#define UDP_SPREAD 8    /* bytes by which acknowledgements over UDP vary (QUIC: number, ranges) */
 #define HANDSHAKE  4    /* packets of one size; more are no handshake */
+#define INITIAL    1200 /* RFC 9000 section 14.1: at least so much has QUIC's first datagram */
 #define FULL_SIZE  1000 /* the flow's largest packets, if this large, are parts of more */
 
-static void learn(struct tg_envelope_near *n, struct tg_envelope_far *f, uint16_t size,
+static void learn(struct tg_envelope_near *n, struct tg_envelope_far *f, const struct tg_pkt *p,
 		  uint64_t arrival)
 {
+	bool tcp = p->key.protocol == IPPROTO_TCP;
 	uint16_t limit;
 
-	count_size(f, size);
+	/* over UDP no size may come twice: in steps */
+	count_size(f, tcp ? p->ip_len : p->ip_len | (UDP_SPREAD - 1));
 	n->learn = f->packets < LEARN_ALL ? 0 : (uint8_t)(9 + (dither_of(arrival) & 15));
-	limit = find_limit(f, n->udp ? UDP_SPREAD : 0);
+	limit = find_limit(f, tcp ? 0 : UDP_SPREAD);
 	if (limit == n->limit)
 		return;
 	n->limit = limit;
@@ -137,8 +140,8 @@ static void handshake(const struct tg_pirate_config *c, struct tg_envelope_near 
 	if (n->handshake == 0) {
 		clear_buckets(&n->used, &f->gaps);
 		n->due = TG_ENVELOPE_FIRST_EPOCH;
-		n->udp = p->key.protocol != IPPROTO_TCP;
 		n->largest = p->ip_len;
+		n->shakes = p->key.protocol == IPPROTO_TCP || p->ip_len >= INITIAL;
 	} else if (p->ip_len != n->largest && gap >> c->gap_shift != 0 && gap < c->clock.hz) {
 		f->floor = tg_log2_of(gap, c->gap_shift);
 	}
@@ -192,6 +195,7 @@ static inline void request(const struct tg_pirate_config *c, struct tg_envelope_
 	if (n->state >= TG_ENVELOPE_REQUEST && gap >> c->gap_shift != 0)
 		record(c, n, f, kind, gap, arrival);
 	n->request = arrival;
+	n->answered = 0;
 	n->state = TG_ENVELOPE_REQUEST;
 	if (size >= n->largest) {
 		n->largest = size;
@@ -206,7 +210,7 @@ void tg_envelope_depart(const struct tg_pirate_config *c, struct tg_envelope_nea
 	uint64_t gap = arrival - n->request;
 
 	if (n->learn-- == 0)
-		learn(n, f, p->ip_len, arrival);
+		learn(n, f, p, arrival);
 	if (n->state == TG_ENVELOPE_NEW) {
 		handshake(c, n, f, p, arrival);
 		return;

@@ -22,8 +22,9 @@
 #include "state.h"
 
 #define TG_ENVELOPE_SIZES       3
-#define TG_ENVELOPE_FIRST_EPOCH 64  /* samples */
-#define TG_ENVELOPE_EPOCH       128 /* .. of later ones: they rest on what came before, too */
+#define TG_ENVELOPE_FIRST_EPOCH 64       /* samples */
+#define TG_ENVELOPE_ASKS        (3 * 16) /* sixteenths: samples before a request is known to be one */
+#define TG_ENVELOPE_EPOCH       128      /* .. of later ones: they rest on what came before, too */
 
 enum tg_envelope_kind { TG_ENVELOPE_A = 0, TG_ENVELOPE_G, TG_ENVELOPE_KINDS };
 
@@ -38,17 +39,18 @@ enum tg_envelope_state {
 };
 
 struct tg_envelope_near {
-	uint64_t request;  /* ticks: arrival of the request's newest packet */
-	uint32_t waited;   /* 2^gap_shift ticks: from there to the answer's last acknowledgement */
-	uint16_t limit;    /* a packet up to this size is an acknowledgement; 0: none is */
-	uint16_t largest;  /* size of the largest packet */
-	uint16_t since;    /* samples since the last epoch */
-	uint8_t state;     /* enum tg_envelope_state */
-	uint8_t handshake; /* packets seen while it was not over */
-	uint8_t learn;     /* packets until sizes are counted again */
-	uint8_t used;      /* buckets */
-	uint8_t due;       /* samples that end the epoch */
-	uint8_t udp;       /* acknowledgements vary in size */
+	uint64_t request;   /* ticks: arrival of the request's newest packet */
+	uint32_t waited;    /* 2^gap_shift ticks: from there to the answer's last acknowledgement */
+	uint16_t limit;     /* a packet up to this size is an acknowledgement; 0: none is */
+	uint16_t largest;   /* size of the largest packet */
+	uint16_t since;     /* samples since the last epoch */
+	uint8_t state;      /* enum tg_envelope_state */
+	uint8_t handshake;  /* packets seen while it was not over */
+	uint8_t learn;      /* packets until sizes are counted again */
+	uint8_t used;       /* buckets */
+	uint8_t due;        /* samples that end the epoch */
+	uint8_t shakes : 1; /* its first packet begins a handshake: TCP's, QUIC's */
+	uint8_t answered : 1; /* the client spoke after the request, or acknowledged */
 };
 _Static_assert(sizeof(struct tg_envelope_near) <= TG_PIRATE_NEAR, "near area");
 
@@ -70,6 +72,7 @@ _Static_assert(sizeof(struct tg_envelope_far) <= TG_PIRATE_FAR, "far area");
 /* What a flow's gaps say. */
 struct tg_envelope_estimate {
 	uint64_t mean, median; /* ticks */
+	uint64_t least;        /* ticks: the fastest of the kept, about */
 	uint64_t floor;        /* ticks: least that an answer takes; 0 unknown */
 	uint64_t before;       /* ticks: of requests of the same burst, before the last one */
 	uint32_t samples;      /* of the kept */
@@ -102,6 +105,32 @@ bool tg_envelope_estimate(const struct tg_pirate_config *c, const struct tg_enve
 bool tg_envelope_close(const struct tg_pirate_config *c, struct tg_pirate_server *server,
 		       struct tg_envelope_near *n, const struct tg_envelope_far *f,
 		       struct tg_sample *out);
+
+/*
+ * A packet arrives: the client has heard an answer, as far as gaps tell. Not by more of a request, nor
+ * within a batch.
+ */
+static inline void tg_envelope_hears(const struct tg_pirate_config *c, struct tg_envelope_near *n,
+				     uint16_t size, uint64_t arrival)
+{
+	bool asks = n->state == TG_ENVELOPE_REQUEST ||
+		    (n->state == TG_ENVELOPE_PART && size <= n->limit);
+
+	if (asks && arrival > n->request && (arrival - n->request) >> c->gap_shift != 0)
+		n->answered = 1;
+}
+
+/*
+ * Is a request without answer, and since when? Only of a client that has asked before: what comes once, or
+ * now and then, may want none.
+ */
+static inline bool tg_envelope_open(const struct tg_envelope_near *n,
+				    const struct tg_envelope_far *f, uint64_t *since)
+{
+	*since = n->request;
+	return !n->answered && f->total >= TG_ENVELOPE_ASKS &&
+	       (n->state == TG_ENVELOPE_REQUEST || n->state == TG_ENVELOPE_PART);
+}
 
 /* As tg_pirate_arrive. In line: nearly always there is nothing to do. */
 static inline bool tg_envelope_arrive(const struct tg_pirate_config *c,

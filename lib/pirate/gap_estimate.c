@@ -20,6 +20,7 @@
 #define SHARE_ALONE   90   /* .. or without one: it may be a burst's spacing */
 #define BURSTS        4  /* one sample in so many that is too soon for an answer: a G may be none */
 #define ALIKE         4  /* samples of a kind that tell how long it takes */
+#define TURNS         3  /* so many exchanges without acknowledgement to one with */
 #define FLOOR_US      20 /* without a handshake nothing faster is an answer; */
 #define FLOOR_PART    4096 /* log2(4): with one, nothing so much faster than that */
 
@@ -142,6 +143,7 @@ static void tell(const struct tg_pirate_config *c, const struct evidence *e, uns
 	out->spread = k->spread;
 	out->floor = e->floor == 0 ? 0 : tg_log2_ticks(e->floor, c->gap_shift);
 	out->median = tg_log2_ticks(tg_gap_median(v, k), c->gap_shift);
+	out->least = tg_log2_ticks(v->centre[k->first], c->gap_shift);
 	out->mean = tg_gap_mean(v, k, c->gap_shift);
 	out->before = tg_gap_before(v, k, c->gap_shift);
 	out->batch = v->aside > v->all;
@@ -164,6 +166,18 @@ static bool kinds_agree(const struct tg_pirate_config *c, const struct evidence 
 	return a == 0 || g == 0 || (a < 2 * g && g < 2 * a);
 }
 
+/*
+ * Who takes turns acknowledges by itself only where it pauses, a timer's delay after the answer. What comes
+ * sooner came without a pause: G alone, when it is most of the exchanges.
+ */
+static bool pauses_acknowledge(const struct tg_pirate_config *c, const struct evidence *e)
+{
+	uint64_t a = mean_of(c, &e->view[TG_ENVELOPE_A]), g = mean_of(c, &e->view[TG_ENVELOPE_G]);
+
+	return a >= 2 * g && g != 0 &&
+	       e->view[TG_ENVELOPE_A].all * TURNS <= e->view[TG_ENVELOPE_G].all;
+}
+
 /* A mode is not to be believed: is all of it one thing? The kind that more of it is stands for both. */
 static void tell_whole(const struct tg_pirate_config *c, const struct tg_envelope_near *n,
 		       const struct tg_envelope_far *f, struct evidence *e,
@@ -173,10 +187,14 @@ static void tell_whole(const struct tg_pirate_config *c, const struct tg_envelop
 										    : TG_ENVELOPE_G;
 	struct tg_gap_view *v = &e->view[kind];
 
-	if (e->kept[out->kind].spread <= NARROW || is_stream(e, out->kind) || !kinds_agree(c, e))
+	if (e->kept[out->kind].spread <= NARROW || is_stream(e, out->kind))
 		return;
-	tg_gap_look(n, f, TG_ENVELOPE_KINDS, v);
-	tg_gap_cut_below(v, e->least);
+	if (kinds_agree(c, e)) {
+		tg_gap_look(n, f, TG_ENVELOPE_KINDS, v);
+		tg_gap_cut_below(v, e->least);
+	} else if (!pauses_acknowledge(c, e)) {
+		return;
+	}
 	if (!tg_gap_find_whole(v, e->floor, c->gap_shift, &e->kept[kind]))
 		return;
 	e->whole = true;
@@ -208,6 +226,19 @@ static uint32_t exchanges(const struct tg_envelope_estimate *e, unsigned int sin
 	return n != 0 ? n : 1;
 }
 
+/* S: L without the path, which a handshake tells, of protocols that begin by one; or less where answers
+ * come sooner. Much less shows that this was not the path. */
+static uint64_t server_time(const struct tg_pirate_config *c, const struct tg_envelope_near *n,
+			    const struct tg_envelope_far *f, const struct tg_envelope_estimate *e)
+{
+	uint64_t path = f->floor == 0 ? 0 : tg_log2_ticks(f->floor, c->gap_shift);
+
+	if (!n->shakes || path == 0 || e->least < path / 2)
+		return TG_SAMPLE_UNKNOWN;
+	path = path < e->least ? path : e->least;
+	return e->mean > path ? e->mean - path : 0;
+}
+
 /* What is not sure is at most this: the answer, and a pause after it. */
 bool tg_envelope_close(const struct tg_pirate_config *c, struct tg_pirate_server *server,
 		       struct tg_envelope_near *n, const struct tg_envelope_far *f,
@@ -226,10 +257,12 @@ bool tg_envelope_close(const struct tg_pirate_config *c, struct tg_pirate_server
 	out->lo = e.floor < e.mean ? e.floor : e.mean;
 	out->hi = e.mean + e.before;
 	out->batch = e.batch;
-	out->server = TG_SAMPLE_UNKNOWN;
+	out->server = server_time(c, n, f, &e);
 	out->count = exchanges(&e, since);
 	out->kind = TG_ESTIMATOR_GAP;
 	out->confidence = e.confidence;
 	out->unsure = e.confidence == TG_CONFIDENCE_LOW;
+	if (out->unsure)
+		n->due = TG_ENVELOPE_FIRST_EPOCH; /* more may tell soon */
 	return true;
 }

@@ -16,7 +16,7 @@
 #define KEPT         4096  /* log2(4): so far above the mode's centre a sample still counts */
 #define APART        3247  /* log2(3): a rest this near to what was kept is more of the same .. */
 #define SLICE        10    /* .. where it is one sample in so many */
-#define WHOLE_LEAST  128   /* samples of one wide thing; .. */
+#define WHOLE_LEAST  96    /* samples of one wide thing; .. */
 #define WHOLE_CUT    6144  /* log2(8): more than so many times its mean is a pause */
 #define WHOLE_PAUSES 96    /* one in so many may be a pause */
 #define WHOLE_SOON   413   /* log2(1.15): by so much a handshake may be slower than an answer */

@@ -62,9 +62,16 @@ static inline uint16_t find_limit(const struct tg_envelope_far *f, unsigned int 
 	unsigned int limit = 0, small = 0, large;
 
 	for (unsigned int i = 0; i < TG_ENVELOPE_SIZES && limit == 0; i++) {
-		if (f->seen[i] >= SIZE_LEAST && f->seen[i] * SIZE_SHARE >= f->packets)
+		unsigned int seen = f->seen[i];
+
+		if (i + 1 < TG_ENVELOPE_SIZES && f->size[i + 1] <= f->size[i] + spread)
+			seen += f->seen[i + 1];
+		if (seen >= SIZE_LEAST && seen * SIZE_SHARE >= f->packets)
 			limit = f->size[i] + spread;
 	}
+	for (unsigned int i = 1; i < TG_ENVELOPE_SIZES && spread > 0; i++)
+		if (f->size[i] == limit) /* what it reaches, and the step above */
+			limit += spread;
 	for (unsigned int i = 0; i < TG_ENVELOPE_SIZES; i++)
 		small += f->size[i] <= limit ? f->seen[i] : 0;
 	large = f->packets - small;

@@ -98,8 +98,10 @@ bool tg_pirate_arrive(const struct tg_pirate_config *c, struct tg_pirate_server 
 		return tg_ack_arrive(c, server, near, far, p, arrival, out);
 	if (estimator == TG_ESTIMATOR_ECHO)
 		return tg_echo_arrive(c, server, near, far, p, arrival, out);
-	if (estimator == BY_ENVELOPE)
+	if (estimator == BY_ENVELOPE) {
+		tg_envelope_hears(c, near, p->ip_len, arrival);
 		return tg_envelope_arrive(c, server, near, far, out);
+	}
 	if (estimator == TG_ESTIMATOR_GAP)
 		return tg_gap_arrive(c, near, far, arrival, out);
 	return false;
@@ -156,10 +158,16 @@ bool tg_pirate_open(uint8_t estimator, const void *near, const void *far, uint64
 {
 	const struct tg_ack_near *n = near;
 
-	(void)far;
+	if (estimator == BY_ENVELOPE)
+		return tg_envelope_open(near, far, since);
 	if ((estimator != TG_ESTIMATOR_ACK && estimator != TG_ESTIMATOR_ECHO) ||
 	    n->state != TG_ACK_REQ)
 		return false;
 	*since = n->t_req;
 	return true;
+}
+
+bool tg_pirate_guesses(uint8_t estimator)
+{
+	return estimator == BY_ENVELOPE;
 }

@@ -6,8 +6,9 @@
  * answer. S, `server`: what the server takes. By the server's own timestamps, in which path and clock
  * offset cancel, where the handshake showed them; else L less the request's time in here and the path,
  * the connection's handshake gap (SYN's departure to its ACK's arrival), at least 0. Unknown
- * (TG_SAMPLE_UNKNOWN) for gap, when no handshake was seen, when its SYN departed twice, and for an
- * exchange in less than half of that gap, which then was not the path.
+ * (TG_SAMPLE_UNKNOWN) when no handshake was seen (of gap: TCP's or QUIC's, and never by the published
+ * rules), when its SYN departed twice, and for an exchange in less than half of that gap, which then was
+ * not the path.
  *
  *   gap  arrival times only: Pirate's dynamic histogram of gaps; an epoch ends at a number of
  *        causal gaps and yields L = sum of the kept gaps / number of causal gaps
@@ -184,8 +185,14 @@ bool tg_pirate_finish(const struct tg_pirate_config *c, struct tg_pirate_server 
 bool tg_pirate_opens(const struct tg_pirate_config *c, uint8_t estimator, const void *near,
 		     const void *far, const struct tg_pkt *p, uint64_t arrival);
 
-/* Certainly open (request sent, no answer seen), and since when; for gap flows false. */
+/*
+ * Open (request sent, no answer seen), and since when. Certain for ack and echo. A gap flow's is answered
+ * by the client's next word, as far as anyone can tell (tg_pirate_guesses): a client that has asked
+ * several times, and never under the published rules.
+ */
 bool tg_pirate_open(uint8_t estimator, const void *near, const void *far, uint64_t *since);
+/* Is what is open a guess, since the headers are hidden? */
+bool tg_pirate_guesses(uint8_t estimator);
 /* How long, in ticks, the packet was held here before that one went to the server. */
 uint64_t tg_pirate_held(const struct tg_pirate_config *c, uint8_t estimator, const void *far);
 

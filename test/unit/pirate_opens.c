@@ -273,6 +273,64 @@ START_TEST(envelope_flow_knows_acknowledgements_by_their_size)
 }
 END_TEST
 
+static bool hidden_open(const struct rig *r, uint64_t *since)
+{
+	return tg_pirate_open(r->estimator, r->near.words, r->far, since);
+}
+
+/* A client that has asked a few times waits for its answer until it speaks again. */
+START_TEST(envelope_flow_is_open_until_the_client_speaks_again)
+{
+	struct tg_pkt p = datagram(REQUEST);
+	struct rig r;
+	uint64_t t = 10 * S, since;
+	int asked = 0;
+
+	envelope(&r);
+	ck_assert(tg_pirate_guesses(r.estimator) && !tg_pirate_guesses(TG_ESTIMATOR_ACK));
+	sends(&r, t, 1228);
+	sends(&r, t += 20 * MS, 300);
+	do {
+		sends(&r, t += 25 * MS, REQUEST);
+		asked++;
+	} while (!hidden_open(&r, &since) && asked < 40);
+	ck_assert(asked >= 4 && asked < 40); /* one request, and three that followed one */
+	ck_assert_uint_eq(since, t);
+	arrive(&r, &p, t); /* the same batch: nobody has heard anything */
+	ck_assert(hidden_open(&r, &since));
+	arrive(&r, &p, t - 1 * MS); /* overtaken */
+	ck_assert(hidden_open(&r, &since));
+	arrive(&r, &p, t += 25 * MS); /* dropped here, yet the client spoke */
+	ck_assert(!hidden_open(&r, &since));
+	sends(&r, t, REQUEST);
+	ck_assert(hidden_open(&r, &since));
+	ck_assert_uint_eq(since, t);
+}
+END_TEST
+
+START_TEST(envelope_flow_is_answered_by_an_acknowledgement)
+{
+	struct rig r;
+	uint64_t t = 10 * S, since;
+
+	envelope(&r);
+	sends(&r, t, 1228);
+	for (int i = 0; i < 200; i++) {
+		sends(&r, t += 10 * MS, i % 2 ? SMALL : REQUEST);
+		if (i > 100)
+			ck_assert_int_eq(hidden_open(&r, &since), i % 2 == 0);
+	}
+	/* more of a request answers nothing */
+	sends(&r, t += 10 * MS, FULL);
+	sends(&r, t += 10 * US, FULL);
+	ck_assert(hidden_open(&r, &since));
+	sends(&r, t += 10 * US, REQUEST);
+	ck_assert(hidden_open(&r, &since));
+	sends(&r, t += 10 * MS, SMALL);
+	ck_assert(!hidden_open(&r, &since));
+}
+END_TEST
+
 /* Where the handshake tells nothing of what an answer takes, at least the parts of one request are one. */
 START_TEST(envelope_flow_takes_what_follows_a_full_packet_for_its_rest)
 {
@@ -309,6 +367,8 @@ static Suite *suite(void)
 	UNIT_CASE(s, "hidden headers", gap_flow_opens_after_a_causal_gap,
 		  envelope_flow_opens_after_what_may_be_an_answer,
 		  envelope_flow_knows_acknowledgements_by_their_size,
+		  envelope_flow_is_open_until_the_client_speaks_again,
+		  envelope_flow_is_answered_by_an_acknowledgement,
 		  envelope_flow_takes_what_follows_a_full_packet_for_its_rest);
 	return s;
 }
