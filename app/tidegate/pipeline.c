@@ -80,7 +80,7 @@ static void leave_server(struct tg_worker *w, struct tg_flow *f)
 {
 	struct tg_server_stats *st = tg_snapshot_stats(w->snapshot, f->server, w->index);
 
-	if (w->own[f->server] > 0)
+	if ((f->asking & TG_FLOW_ENDED) == 0 && w->own[f->server] > 0)
 		w->own[f->server]--;
 	if ((f->asking & TG_FLOW_ASKED) == 0 && st->fresh > 0)
 		tg_stat_set32(&st->fresh, st->fresh - 1);
@@ -180,7 +180,12 @@ static void end_exchange(struct tg_worker *w, struct tg_flow *f, const struct tg
 	bool waits = (f->asking & TG_FLOW_WAITS) != 0;
 	struct tg_sample s;
 
-	if (f->estimator == TG_ESTIMATOR_OFF || (waits && (p->tcp_flags & TG_TCP_RST) == 0))
+	if (waits && (p->tcp_flags & TG_TCP_RST) == 0)
+		return;
+	if ((f->asking & TG_FLOW_ENDED) == 0 && w->own[f->server] > 0)
+		w->own[f->server]--; /* no load of its server, though the entry stays for a while */
+	f->asking |= TG_FLOW_ENDED;
+	if (f->estimator == TG_ESTIMATOR_OFF)
 		return;
 	if (tg_pirate_finish(&w->snapshot->pirate[p->key.service], &st->pirate, f->estimator,
 			     f->near, f->far, &s))
@@ -323,9 +328,14 @@ static void follow_quietly(struct tg_worker *w, struct tg_burst *b, unsigned int
 		w->stats.icmp_errors++;
 }
 
-/* A flow that did not begin here, as far as this gateway saw. */
+/* A flow that did not begin here, as far as this gateway saw; or one that goes on after its end. */
 static void recall(struct tg_worker *w, struct tg_burst *b, unsigned int i, struct tg_flow *f)
 {
+	if ((f->asking & TG_FLOW_ENDED) != 0 &&
+	    (f->state != TG_FLOW_SHUT || (b->pkt[i].tcp_flags & TG_TCP_SYN) != 0)) {
+		f->asking &= (uint8_t)~TG_FLOW_ENDED;
+		w->own[f->server]++;
+	}
 	if ((f->asking & TG_FLOW_GUESS) != 0)
 		name_alternatives(w, b, i);
 	if ((f->asking & TG_FLOW_RESTORED) == 0)
@@ -365,7 +375,7 @@ static void follow_flows(struct tg_worker *w, struct tg_burst *b)
 		if (!server_stands(w, f) && !repick(w, b, i, f))
 			continue;
 		b->server[i] = f->server;
-		if (unlikely((f->asking & (TG_FLOW_GUESS | TG_FLOW_RESTORED)) != 0))
+		if (unlikely((f->asking & (TG_FLOW_GUESS | TG_FLOW_RESTORED | TG_FLOW_ENDED)) != 0))
 			recall(w, b, i, f);
 		measure(w, f, &b->pkt[i], found_at(w, b, i));
 		if (unlikely((b->pkt[i].tcp_flags & (TG_TCP_FIN | TG_TCP_RST)) != 0))

@@ -55,6 +55,7 @@ enum tg_flow_state {
 #define TG_FLOW_PROBE    4  /* it was placed to learn how its server does */
 #define TG_FLOW_GUESS    8  /* it began elsewhere: its server is the consistent hash's guess */
 #define TG_FLOW_RESTORED 16 /* read from a snapshot, no packet since: no estimator chosen yet */
+#define TG_FLOW_ENDED    32 /* the client has sent FIN or RST: no load of its server any more */
 
 struct tg_flow {
 	/* first line: every packet */
@@ -65,7 +66,7 @@ struct tg_flow {
 	uint8_t state;              /* enum tg_flow_state. Written by flow */
 	uint8_t estimator;          /* private to the estimator */
 	uint8_t tls;    /* 1: a payload began like a TLS handshake. Written by the pipeline */
-	uint8_t asking; /* TG_FLOW_ASKED, _WAITS, _PROBE, _GUESS, _RESTORED. Written by the pipeline */
+	uint8_t asking; /* TG_FLOW_ASKED and so on. Written by the pipeline */
 	_Alignas(8) uint8_t near[24]; /* private to the estimator */
 	/* second line */
 	uint8_t far[64]; /* private to the estimator */
