@@ -97,8 +97,8 @@ net_up two-arm
 for name in a b c; do
 	# SYN-ACKs pass the gateway, by a raw socket: whole checksums
 	on_server "$name" ethtool -K eth0 tx off >/dev/null
-	on_server "$name" "$TOP/examples/bidding/detour.sh" up 10.0.0.2 8080,8083 || die "detour.sh failed"
-	on_server "$name" "$TOP/examples/bidding/detour.sh" up 2001:db8:2::2 8080,8083 || die "detour.sh failed"
+	on_server "$name" "$TOP/examples/bidding/detour.sh" up 10.0.0.2 "$VIP4" 8080,8083 || die "detour.sh failed"
+	on_server "$name" "$TOP/examples/bidding/detour.sh" up 2001:db8:2::2 "$VIP6" 8080,8083 || die "detour.sh failed"
 	echo "const:${FIRST[$name]}" >"$WORK/delay-$name"
 	server_start "$name"
 done
@@ -149,7 +149,7 @@ fi
 hidden() {
 	local name=$1 port
 	for port in 8080 8081 8082; do
-		start "hidden-$port" cli "${CPUS[0]}" "$TG_CLIENT" --connections 6 --parallel 6 --requests 1000000 \
+		start "hidden-$port" cli "${CPUS[0]}" "$TG_CLIENT" --connections 10 --parallel 10 --requests 1000000 \
 			--duration-ms "$2" --timeout-ms 10000 "$(server_address4 "$name")" "$port"
 	done
 	for port in 8080 8081 8082; do
@@ -158,12 +158,12 @@ hidden() {
 }
 
 # The same connections at the same moments by each policy, all at once: what the host takes, it takes from all. The
-# servers sleep 20, 30 and 40 ms a request, so little of the processor is needed, and are asked for about four tenths of
-# what they can do; one of them, another one halfway, has a load besides that the gateway does not see.
+# servers sleep 50, 75 and 100 ms a request, so little of the processor is needed, and are asked for three tenths of what
+# they can do; one of them, another one halfway, has a load besides that the gateway does not see.
 if phase compare; then
-	echo const:20000 >"$WORK/delay-a"
-	echo const:30000 >"$WORK/delay-b"
-	echo const:40000 >"$WORK/delay-c"
+	echo const:50000 >"$WORK/delay-a"
+	echo const:75000 >"$WORK/delay-b"
+	echo const:100000 >"$WORK/delay-c"
 	for name in a b c; do
 		for port in 8080 8081 8082; do
 			kill -HUP "${PID[server-$name-$port]}"
@@ -171,13 +171,13 @@ if phase compare; then
 	done
 	bidders connections
 	for kind in bid:8080 rr:8081 lc:8082; do
-		start "sessions-${kind%:*}" cli "${CPUS[0]}" /usr/bin/python3 "$here/live.py" sessions "$VIP4" "${kind#*:}" 40 800
+		start "sessions-${kind%:*}" cli "${CPUS[0]}" /usr/bin/python3 "$here/live.py" sessions "$VIP4" "${kind#*:}" 12 240
 	done
-	hidden a 9000
-	hidden b 9000
+	hidden a 10000
+	hidden b 10000
 	for name in bid rr lc; do
 		finish "sessions-$name" || FAULTS+=("the clients of $name failed: $(tail -n 1 "$WORK/sessions-$name.err")")
-		connections=$((connections + 800))
+		connections=$((connections + 240))
 		lost=$((lost + $(value "sessions-$name" failures)))
 	done
 	check none_half_open
@@ -227,8 +227,8 @@ if phase all-traffic; then
 	for name in a b c; do
 		on_server "$name" "$TOP/examples/bidding/all-traffic.sh" down "$VIP4"
 		on_server "$name" "$TOP/examples/bidding/all-traffic.sh" down "$VIP6"
-		on_server "$name" "$TOP/examples/bidding/detour.sh" up 10.0.0.2 8080,8083
-		on_server "$name" "$TOP/examples/bidding/detour.sh" up 2001:db8:2::2 8080,8083
+		on_server "$name" "$TOP/examples/bidding/detour.sh" up 10.0.0.2 "$VIP4" 8080,8083
+		on_server "$name" "$TOP/examples/bidding/detour.sh" up 2001:db8:2::2 "$VIP6" 8080,8083
 	done
 fi
 
@@ -245,10 +245,9 @@ if phase kill; then
 	run gone "$VIP4" 8080 300 --parallel 8
 	check judge client 'host-gone' "$WORK/gone.out" 300
 	on_server a ip link set eth0 up
-	for family in 10.0.0.2 2001:db8:2::2; do
-		on_server a ip route replace default via 10.0.0.1
-		on_server a "$TOP/examples/bidding/detour.sh" up "$family" 8080,8083
-	done
+	on_server a ip route replace default via 10.0.0.1
+	on_server a "$TOP/examples/bidding/detour.sh" up 10.0.0.2 "$VIP4" 8080,8083
+	on_server a "$TOP/examples/bidding/detour.sh" up 2001:db8:2::2 "$VIP6" 8080,8083
 	start server-a-8080 "$(server_ns a)" "${CPUS[0]}" "$TG_SERVER" --name a --port 8080 --workers 1 \
 		--delay const:2000 --delay-file "$WORK/delay-a"
 	wait_for 5 "server a" listening "$(server_ns a)" 8080
