@@ -1,20 +1,20 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writes the tables of a run into the pages: between <!-- begin NAME --> and <!-- end NAME -->.
+"""Writes the tables of a run into the pages, between <!-- begin NAME --> and <!-- end NAME -->, and their pictures beside them.
 
   doc.py [--sim RUN.json] [--tiers TIERS.json] [--live FOLDER]
 
-RUN.json and TIERS.json come from run.py --json and tiers.py --json, FOLDER from live.sh --out.
+RUN.json and TIERS.json come from run.py --json and tiers.py --json, FOLDER from live.sh --out; test/bar/choice.sh --out leaves all.
 """
 import argparse
-import glob
 import json
 import os
 import re
 import statistics
 
-from live import BARS, LABEL, POLICIES, Run, seconds
+import live as lived
 from run import TOP, half_width, mean, ratio
+from tiers import picture as tiers_picture
 
 CHOICE, TIERS = os.path.join(TOP, "doc/choice.md"), os.path.join(TOP, "doc/tiers.md")
 
@@ -88,16 +88,38 @@ def tiers(done):
 def live(folder):
     out = ["| fault | policy | requests | lost | mean ms | p50 | p95 | p99 | p95 / Maglev's | share of the ailing server | shift, s | return, s |",
            "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"]
-    for fault in BARS:
-        base = None
-        for policy in POLICIES:
-            for path in glob.glob(os.path.join(folder, f"{fault}-{policy}.json")):
-                f = Run(path).figures()
-                base = f["p95_ms"] if policy == "maglev" else base
-                over = f"{f['p95_ms'] / base:.2f}" if base else "–"
-                out.append(f"| {fault} | {LABEL.get(policy, f'`{policy}`')} | {f['requests']} | {f['lost']} | {f['mean_ms']:.1f} | {f['p50_ms']:.1f} | "
-                           f"{f['p95_ms']:.1f} | {f['p99_ms']:.1f} | {over} | {100 * f['share']:.1f} % | {seconds(f['shift_s'])} | {seconds(f['return_s'])} |")
+    for fault, by_policy in lived.read(folder).items():
+        base = by_policy["maglev"][1]["p95_ms"] if "maglev" in by_policy else None
+        for policy, (_, f) in by_policy.items():
+            over = f"{f['p95_ms'] / base:.2f}" if base else "–"
+            out.append(f"| {fault} | {lived.LABEL.get(policy, f'`{policy}`')} | {f['requests']} | {f['lost']} | {f['mean_ms']:.1f} | {f['p50_ms']:.1f} | "
+                       f"{f['p95_ms']:.1f} | {f['p99_ms']:.1f} | {over} | {100 * f['share']:.1f} % | {lived.seconds(f['shift_s'])} | {lived.seconds(f['return_s'])} |")
     return out
+
+
+LOADS = ("0.3", "0.5", "0.7", "0.9")
+
+
+def picture(done, path):
+    """p99 by fault and load."""
+    import matplotlib
+    matplotlib.use("Agg")
+    matplotlib.rcParams.update({"svg.hashsalt": "tidegate", "font.size": 8})
+    from matplotlib import pyplot
+    faults = list(dict.fromkeys(name.split(" ")[0] for name in done if re.fullmatch(r"\S+ 0\.[3579]", name)))
+    figure, rows = pyplot.subplots(2, -(-len(faults) // 2), figsize=(11, 5), sharex=True, squeeze=False)
+    for axes, fault in zip(rows.flat, faults):
+        for policy, look in (("maglev", "-"), ("latency", "-"), ("oracle", ":")):
+            at = [(float(r), done[f"{fault} {r}"][policy]["p99_ms"]) for r in LOADS if policy in done.get(f"{fault} {r}", {})]
+            axes.errorbar([r for r, _ in at], [mean(v) for _, v in at], yerr=[half_width(v) for _, v in at], marker=".", capsize=2,
+                          label=policy, linestyle=look, linewidth=2 if policy == "latency" else 1)
+        axes.set(yscale="log", title=fault, xlabel="load ρ", ylim=(18, 2500))
+        axes.grid(True, which="both", alpha=.3)
+    for row in rows:
+        row[0].set_ylabel("p99, ms")
+    rows[0][0].legend()
+    figure.tight_layout()
+    figure.savefig(path, metadata={"Date": None})
 
 
 def main():
@@ -115,11 +137,15 @@ def main():
         put(CHOICE, "policies", policies(done, lambda name, f: name in many and plain.fullmatch(name)))
         put(CHOICE, "workloads", policies(done, lambda name, f: not plain.fullmatch(name)))
         put(CHOICE, "errors", errors(done))
+        picture(done, os.path.join(TOP, "doc/choice-load.svg"))
     if o.tiers:
         with open(o.tiers, encoding="utf-8") as f:
-            put(TIERS, "tiers", tiers(json.load(f)))
+            done = json.load(f)
+        put(TIERS, "tiers", tiers(done))
+        tiers_picture(done, os.path.join(TOP, "doc/tiers.svg"))
     if o.live:
         put(CHOICE, "live", live(o.live))
+        lived.picture(lived.read(o.live), os.path.join(TOP, "doc/choice-live.svg"))
 
 
 if __name__ == "__main__":

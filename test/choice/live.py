@@ -81,6 +81,17 @@ class Run:
         return out
 
 
+def read(folder):
+    """{fault: {policy: (run, figures)}} of what live-case.sh left."""
+    runs = {}
+    for fault in BARS:
+        for policy in POLICIES:
+            for path in glob.glob(os.path.join(folder, f"{fault}-{policy}.json")):
+                run = Run(path)
+                runs.setdefault(fault, {})[policy] = (run, run.figures())
+    return runs
+
+
 def seconds(x):
     return "-" if x is None else f"{x:.1f}"
 
@@ -151,12 +162,7 @@ def main():
     p.add_argument("--skipped", type=int, default=0)
     p.add_argument("--short", action="store_true")
     o = p.parse_args()
-    runs = {}
-    for fault in BARS:
-        for policy in POLICIES:
-            for path in glob.glob(os.path.join(o.folder, f"{fault}-{policy}.json")):
-                run = Run(path)
-                runs.setdefault(fault, {})[policy] = (run, run.figures())
+    runs = read(o.folder)
     table(runs)
     if o.svg:
         picture(runs, o.svg)

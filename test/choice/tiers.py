@@ -40,6 +40,7 @@ POLICIES = {
     "oracle": ("latency", None, True),
 }
 RATES = (100, 200, 400, 800, 1600)
+BURST_SEEN_S = 10  # from its end to the run's
 BURST = {"arrivals": "varying", "base": 300, "high": 1800, "from": 8, "to": 10}
 
 
@@ -214,25 +215,37 @@ def bounds(done):
 
 
 def picture(done, path):
+    """By load and by the edge's size: P95 of the largest; by size: slowdown; after a burst: how long until it is over."""
     import matplotlib
     matplotlib.use("Agg")
     matplotlib.rcParams.update({"svg.hashsalt": "tidegate", "font.size": 8})
     from matplotlib import pyplot
-    figure, (by_load, by_size) = pyplot.subplots(1, 2, figsize=(11, 4.2))
+    figure, ((by_load, by_size), (by_edge, after)) = pyplot.subplots(2, 2, figsize=(11, 8))
+
+    look = {policy: {"linewidth": 2.4 if policy == "latency" else 1, "linestyle": ":" if policy == "oracle" else "-"} for policy in POLICIES}
+
+    def line(axes, policy, scenarios):
+        of = [(x, done[name][policy]) for x, name in scenarios if policy in done.get(name, {})]
+        axes.errorbar([x for x, _ in of], [statistics.mean(f["p95_large_ms"]) for _, f in of],
+                      yerr=[half_width(f["p95_large_ms"]) for _, f in of], marker=".", label=policy, **look[policy])
+
     for policy in POLICIES:
-        of = [(rate, done[f"load {rate}/s"][policy]) for rate in RATES if policy in done.get(f"load {rate}/s", {})]
-        if not of:
-            continue
-        bold = {"linewidth": 2.4} if policy == "latency" else {"linewidth": 1}
-        by_load.errorbar([r for r, _ in of], [statistics.mean(f["p95_large_ms"]) for _, f in of],
-                         yerr=[half_width(f["p95_large_ms"]) for _, f in of], marker=".", label=policy, **bold)
-        f = done[f"load {RATES[3]}/s"][policy]
-        by_size.plot(range(1, TENTHS + 1), [statistics.mean(tenth) for tenth in f["slowdown_by_tenth"]], marker=".", label=policy, **bold)
+        line(by_load, policy, [(rate, f"load {rate}/s") for rate in RATES])
+        line(by_edge, policy, [(1, "edge of 1"), (2, "edge of 2"), (4, f"load {RATES[2]}/s"), (8, "edge of 8")])
+        if policy in done.get(f"load {RATES[3]}/s", {}):
+            slow = [statistics.mean(tenth) for tenth in done[f"load {RATES[3]}/s"][policy]["slowdown_by_tenth"]]
+            by_size.plot(range(1, TENTHS + 1), slow, marker=".", label=policy, **look[policy])
+    settles = {policy: [min(x, BURST_SEEN_S) for x in f["settling_s"]] for policy, f in done.get("burst", {}).items()}
+    after.barh(list(settles), [statistics.mean(v) for v in settles.values()], xerr=[half_width(v) for v in settles.values()])
+    after.invert_yaxis()
+    after.set(xlabel=f"s until it has settled after a burst, {BURST_SEEN_S:g}: not within the run")
     by_load.set(xscale="log", yscale="log", xlabel="tasks a second", ylabel="P95 of the largest tenth, ms")
+    by_edge.set(xscale="log", yscale="log", xlabel=f"the edge's workers, {RATES[2]}/s", ylabel="P95 of the largest tenth, ms", xticks=(1, 2, 4, 8),
+                xticklabels=("1", "2", "4", "8"))
     by_size.set(yscale="log", xlabel="tenth of the sizes", ylabel=f"mean latency over mean size, {RATES[3]}/s")
-    for axes in (by_load, by_size):
+    for axes in (by_load, by_size, by_edge, after):
         axes.grid(True, which="both", alpha=.3)
-    by_size.legend(fontsize=6, ncols=2)
+    by_load.legend(fontsize=6, ncols=2)
     figure.tight_layout()
     figure.savefig(path, metadata={"Date": None})
 
@@ -247,7 +260,7 @@ def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--only", default="", help="scenarios whose names contain it")
     p.add_argument("--policies", default="", help="these alone, commas between")
-    p.add_argument("--replications", type=int, default=5)
+    p.add_argument("--replications", type=int, default=3)
     p.add_argument("--jobs", type=int, default=os.cpu_count())
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--short", action="store_true", help="one load, two policies, two replications: part of the tests")
