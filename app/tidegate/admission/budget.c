@@ -83,14 +83,19 @@ static void update(const struct tg_gateway *g, struct tg_admission_pool *p, uint
 	double budget = a.budget_per_s, headroom = 0;
 
 	tg_admit_look(p->tokens, &now);
-	p->capacity_per_s = a.all_known ? a.capacity_per_s : 0;
+	if (!a.all_known)
+		p->ability = (struct tg_ability){.begun = 0};
+	p->capacity_per_s = a.all_known && a.capacity_per_s > 0
+				    ? tg_ability_look(&p->ability, a.capacity_per_s,
+						      tg_ticks_to_ns(&g->clock, ticks))
+				    : 0;
 	p->rho = a.capacity_per_s > 0 ? a.load_per_s / a.capacity_per_s : 0;
 	p->error = a.weight > 0 ? a.error / a.weight : 0;
 	p->fits = fits(&a) && counts_requests(p);
 	if (p->fits)
 		headroom = a.capacity_per_s * fmax(0, 1 - p->rho);
 	if (a.budget_per_s == 0)
-		budget = derived(g, p, a.capacity_per_s, (double)now.rate_per_s, ticks);
+		budget = derived(g, p, p->capacity_per_s, (double)now.rate_per_s, ticks);
 	tg_admit_set(p->tokens, (uint64_t)budget, (uint64_t)headroom);
 }
 

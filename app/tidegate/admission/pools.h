@@ -17,6 +17,7 @@
 #ifndef TG_ADMISSION_POOLS_H
 #define TG_ADMISSION_POOLS_H
 
+#include "admission/ability.h"
 #include "registry.h"
 #include "tg_admit.h"
 
@@ -47,6 +48,7 @@ struct tg_admission_pool {
 	struct tg_admission_stats *stats[TG_WORKERS_MAX];
 	/* what control knows */
 	double capacity_per_s, rho, error; /* of the servers together; 0: not known */
+	struct tg_ability ability;         /* the first of them over the last seconds */
 	bool fits;
 	uint64_t fitted; /* ticks: when it last did */
 	/* rates of segments: totals at the last look, and what came since, a second */
