@@ -15,6 +15,7 @@
 #include "choice/load.h"
 #include "health/health.h"
 #include "kernel/exception.h"
+#include "routes.h"
 
 #define NEIGH_PERIOD_MS 100
 #define COSTS_MIN_US    4900u /* each tick */
@@ -97,8 +98,46 @@ static uint64_t costs_period(const struct tg_gateway *g)
 	return tg_us_to_ticks(&g->clock, RTE_MAX(COSTS_MIN_US, RTE_MIN(us, COSTS_MAX_US)));
 }
 
+static struct tg_snapshot_env snapshot_env(struct tg_gateway *g)
+{
+	return (struct tg_snapshot_env){
+		.registry = g->registry,
+		.clock = g->clock,
+		.ports = g->ports,
+		.n_ports = g->n_ports,
+		.neigh = g->neigh,
+		.admission = &g->admission,
+		.stopped = g->stopped,
+		.now = tg_worker_now(g->worker[0]),
+	};
+}
+
+/* A gateway stopped answering, or a better one answers again: the routes are made anew. */
+static void follow_gateways(struct tg_gateway *g)
+{
+	const struct tg_snapshot_env env = snapshot_env(g);
+	char text[256], err[512];
+
+	bool moved;
+
+	if (g->retired != NULL) /* a worker still reads the snapshot before: at another tick */
+		return;
+	pthread_mutex_lock(&g->mutex);
+	moved = tg_routes_moved(&env, g->snapshot, text, sizeof(text));
+	pthread_mutex_unlock(&g->mutex);
+	if (!moved)
+		return;
+	if (tg_control_renew(g, err, sizeof(err)) == 0)
+		printf("tidegate: %s\n", text);
+	else
+		fprintf(stderr, "tidegate: %s, but the routes cannot be made: %s\n", text, err);
+	fflush(stdout);
+}
+
 void tg_control_tick(struct tg_gateway *g, uint64_t now)
 {
+	bool look = false;
+
 	pthread_mutex_lock(&g->mutex);
 	tg_watch_tick(g->watch, g, now);
 	collect_retired(g);
@@ -114,9 +153,12 @@ void tg_control_tick(struct tg_gateway *g, uint64_t now)
 	if (g->neigh != NULL && now >= g->neigh_due) {
 		g->neigh_due = now + tg_us_to_ticks(&g->clock, NEIGH_PERIOD_MS * 1000);
 		resolve_neighbours(g, now);
+		look = true;
 	}
 	tg_exception_tick(g, now);
 	pthread_mutex_unlock(&g->mutex);
+	if (look)
+		follow_gateways(g);
 	tg_health_tick(g, now);
 }
 
@@ -161,16 +203,7 @@ static int make_auctions(struct tg_gateway *g, const struct tg_config *c, char *
 
 int tg_control_apply(struct tg_gateway *g, struct tg_config *config, char *err, size_t err_len)
 {
-	struct tg_snapshot_env env = {
-		.registry = g->registry,
-		.clock = g->clock,
-		.ports = g->ports,
-		.n_ports = g->n_ports,
-		.neigh = g->neigh,
-		.admission = &g->admission,
-		.stopped = g->stopped,
-		.now = tg_worker_now(g->worker[0]),
-	};
+	struct tg_snapshot_env env = snapshot_env(g);
 	struct tg_snapshot *s;
 	int r = wait_retired(g, err, err_len);
 

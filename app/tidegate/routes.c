@@ -27,18 +27,65 @@ static const struct tg_addr *on_link(const struct tg_config_port *p, const struc
 	return NULL;
 }
 
-static const struct tg_addr *gateway_of(const struct tg_config_port *p, const struct tg_addr *like)
-{
-	for (unsigned int i = 0; i < p->n_gateways; i++)
-		if (tg_addr_is_v4(&p->gateways[i]) == tg_addr_is_v4(like))
-			return &p->gateways[i];
-	return NULL;
-}
-
 struct way {
 	unsigned int port;
 	const struct tg_addr *hop, *source;
+	bool gateway; /* hop is one: others may stand in for it */
 };
+
+/* Gateway number `nth` of a family on ports that are not of role `but`, in the file's order. */
+static bool gateway_way(const struct tg_config *c, enum tg_port_role but, bool v4, unsigned int nth,
+			struct way *w)
+{
+	for (unsigned int i = 0; i < c->n_ports; i++) {
+		const struct tg_config_port *p = &c->ports[i];
+
+		for (unsigned int k = 0; p->role != but && k < p->n_gateways; k++) {
+			if (tg_addr_is_v4(&p->gateways[k]) != v4 || nth-- > 0)
+				continue;
+			*w = (struct way){i, &p->gateways[k], own_address(p, &p->gateways[k]),
+					  true};
+			return true;
+		}
+	}
+	return false;
+}
+
+/*
+ * All gateways of a family become neighbours, and the first that answers is the way; if none does, the first of
+ * all. Several are watched. false: there is none. -ENOSPC and others of tg_neigh_add in *r.
+ */
+static bool choose_gateway(struct tg_neigh_table *t, const struct tg_config *c,
+			   enum tg_port_role but, bool v4, struct way *out, const uint64_t **mac,
+			   int *r)
+{
+	const struct tg_addr none = {{0}};
+	bool several, found = false;
+	struct way w;
+
+	*r = 0;
+	if (!gateway_way(c, but, v4, 0, out))
+		return false;
+	several = gateway_way(c, but, v4, 1, &w);
+	for (unsigned int n = 0; gateway_way(c, but, v4, n, &w); n++) {
+		const uint64_t *word;
+
+		*r = tg_neigh_add(t, (uint16_t)w.port, w.hop, w.source != NULL ? w.source : &none,
+				  NULL, &word);
+		if (*r != 0)
+			return true;
+		if (several)
+			tg_neigh_watch(t, (uint16_t)w.port, w.hop);
+		if (n == 0)
+			*mac = word;
+		if (found || (__atomic_load_n(word, __ATOMIC_RELAXED) & TG_MAC_VALID) == 0)
+			continue;
+		found = true;
+		*out = w;
+		*mac = word;
+	}
+	return true;
+}
 
 static bool find_way(const struct tg_config *c, const struct tg_config_server *server,
 		     struct way *w)
@@ -50,21 +97,15 @@ static bool find_way(const struct tg_config *c, const struct tg_config_server *s
 
 		if (p->role == TG_ROLE_CLIENT || on_link(p, to) == NULL)
 			continue;
-		*w = (struct way){i, to, on_link(p, to)};
+		*w = (struct way){i, to, on_link(p, to), false};
 		return true;
 	}
-	for (unsigned int i = 0; i < c->n_ports; i++) {
-		const struct tg_config_port *p = &c->ports[i];
-
-		if (p->role == TG_ROLE_CLIENT || gateway_of(p, to) == NULL)
-			continue;
-		*w = (struct way){i, gateway_of(p, to), own_address(p, to)};
+	if (gateway_way(c, TG_ROLE_CLIENT, tg_addr_is_v4(to), 0, w))
 		return true;
-	}
 	for (unsigned int i = 0; i < c->n_ports && server->has_mac; i++) {
 		if (c->ports[i].role == TG_ROLE_CLIENT)
 			continue;
-		*w = (struct way){i, to, own_address(&c->ports[i], to)};
+		*w = (struct way){i, to, own_address(&c->ports[i], to), false};
 		return true;
 	}
 	return false;
@@ -130,14 +171,18 @@ int tg_route_check(const struct tg_config *c, const struct tg_config_service *se
 
 int tg_route_make(const struct tg_snapshot_env *env, const struct tg_config *c,
 		  const struct tg_config_service *service, const struct tg_config_server *server,
-		  struct tg_route *out, char *err, size_t err_len)
+		  struct tg_route *out, const uint64_t **gateway, char *err, size_t err_len)
 {
+	const uint64_t *mac = NULL;
 	const struct tg_port *port;
 	struct way way;
 	int r = choose_way(c, service, server, &way, err, err_len);
 
 	if (r != 0)
 		return r;
+	if (way.gateway && !server->has_mac)
+		choose_gateway(env->neigh, c, TG_ROLE_CLIENT, tg_addr_is_v4(&server->address), &way,
+			       &mac, &r);
 	port = &env->ports[way.port];
 	*out = (struct tg_route){
 		.remote = server->address,
@@ -149,8 +194,12 @@ int tg_route_make(const struct tg_snapshot_env *env, const struct tg_config *c,
 		.decrement_ttl = service->decrement_ttl,
 	};
 	memcpy(out->src_mac, port->mac, sizeof(out->src_mac));
-	r = tg_neigh_add(env->neigh, (uint16_t)way.port, way.hop, &out->local,
-			 server->has_mac ? server->mac : NULL, &out->mac);
+	out->mac = mac;
+	if (gateway != NULL && mac != NULL)
+		*gateway = mac;
+	if (mac == NULL && r == 0)
+		r = tg_neigh_add(env->neigh, (uint16_t)way.port, way.hop, &out->local,
+				 server->has_mac ? server->mac : NULL, &out->mac);
 	if (r != 0)
 		snprintf(err, err_len, "more than %u next hops", TG_NEIGH_MAX);
 	else
@@ -205,38 +254,56 @@ bool tg_route_probe_source(const struct tg_config *c, const struct tg_config_ser
 int tg_client_way_make(const struct tg_snapshot_env *env, const struct tg_config *c, bool v4,
 		       struct tg_route *out, char *err, size_t err_len)
 {
-	const struct tg_addr *like, *hop = NULL;
-	unsigned int port = 0;
+	const uint64_t *mac = NULL;
+	struct way way;
 	int r;
 
-	while (port < c->n_ports) {
-		const struct tg_config_port *p = &c->ports[port];
-
-		for (unsigned int i = 0; p->role != TG_ROLE_SERVER && i < p->n_gateways; i++)
-			if (tg_addr_is_v4(&p->gateways[i]) == v4)
-				hop = &p->gateways[i];
-		if (hop != NULL)
-			break;
-		port++;
-	}
 	*out = (struct tg_route){.mac = NULL};
-	if (hop == NULL)
+	if (!choose_gateway(env->neigh, c, TG_ROLE_SERVER, v4, &way, &mac, &r))
 		return 0;
-	like = own_address(&c->ports[port], hop);
 	*out = (struct tg_route){
-		.remote = *hop,
-		.local = like != NULL ? *like : (struct tg_addr){{0}},
-		.out_port = (uint16_t)port,
-		.mtu = env->ports[port].mtu,
-		.vlan = c->ports[port].vlan,
+		.mac = mac,
+		.remote = *way.hop,
+		.local = way.source != NULL ? *way.source : (struct tg_addr){{0}},
+		.out_port = (uint16_t)way.port,
+		.mtu = env->ports[way.port].mtu,
+		.vlan = c->ports[way.port].vlan,
 		.forward = TG_FORWARD_L2,
 	};
-	memcpy(out->src_mac, env->ports[port].mac, sizeof(out->src_mac));
-	r = tg_neigh_add(env->neigh, (uint16_t)port, hop, &out->local, NULL, &out->mac);
+	memcpy(out->src_mac, env->ports[way.port].mac, sizeof(out->src_mac));
 	if (r != 0)
 		snprintf(err, err_len, "no way to the clients' gateway on port \"%s\": %s",
-			 c->ports[port].name, strerror(-r));
+			 c->ports[way.port].name, strerror(-r));
 	return r;
+}
+
+bool tg_routes_moved(const struct tg_snapshot_env *env, const struct tg_snapshot *s, char *text,
+		     size_t room)
+{
+	char a[TG_ADDR_STRLEN];
+
+	for (unsigned int v6 = 0; v6 < 2; v6++) {
+		const struct tg_route *clients = &s->client_way[v6];
+		const uint64_t *used = s->gateway[v6], *mac = NULL;
+		bool moved = false;
+		struct way way;
+		int r = 0;
+
+		if (used != NULL)
+			moved = choose_gateway(env->neigh, s->config, TG_ROLE_CLIENT, v6 == 0, &way,
+					       &mac, &r) &&
+				r == 0 && mac != used;
+		if (!moved && clients->mac != NULL)
+			moved = choose_gateway(env->neigh, s->config, TG_ROLE_SERVER, v6 == 0, &way,
+					       &mac, &r) &&
+				r == 0 && mac != clients->mac;
+		if (!moved)
+			continue;
+		snprintf(text, room, "gateway %s of port \"%s\" is the way now",
+			 tg_addr_format(way.hop, a, sizeof(a)), s->config->ports[way.port].name);
+		return true;
+	}
+	return false;
 }
 
 int tg_local_make(const struct tg_snapshot_env *env, const struct tg_config *c,

@@ -194,7 +194,8 @@ static int compile(struct tg_snapshot *s, const struct tg_snapshot_env *env,
 			if (env->neigh == NULL)
 				continue;
 			r = tg_route_make(env, c, v, &v->servers[j], &s->route[server_id[k + j]],
-					  err, err_len);
+					  &s->gateway[!tg_addr_is_v4(&v->servers[j].address)], err,
+					  err_len);
 			if (r != 0)
 				return r;
 		}
@@ -310,7 +311,7 @@ void tg_snapshot_keep_neighbours(const struct tg_snapshot_env *env, const struct
 
 		if (s->server[i] != NULL)
 			tg_route_make(env, s->config, s->service[s->service_of[i]], s->server[i],
-				      &same, err, sizeof(err));
+				      &same, NULL, err, sizeof(err));
 	}
 }
 

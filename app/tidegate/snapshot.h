@@ -38,6 +38,8 @@ struct tg_snapshot {
 	bool bids;                  /* some service does, and packets are sent */
 	struct tg_route client_way
 		[2]; /* to clients beyond the link, IPv4 and IPv6: by a gateway; mac NULL: none */
+	const uint64_t
+		*gateway[2]; /* link word of that on the servers' side, IPv4 and IPv6; NULL: none */
 	struct tg_gate_limit strictest; /* of them */
 	bool early;              /* some service wants late packets dropped before the decision */
 	struct tg_guard **guard; /* NULL: neither limits nor access */

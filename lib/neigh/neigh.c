@@ -147,10 +147,22 @@ int tg_neigh_add(struct tg_neigh_table *t, uint16_t port, const struct tg_addr *
 	return 0;
 }
 
+void tg_neigh_watch(struct tg_neigh_table *t, uint16_t port, const struct tg_addr *address)
+{
+	struct neigh_entry *e = neigh_find(t, port, address);
+
+	if (e == NULL || e->watched)
+		return;
+	e->watched = true;
+	e->ask_at = 0; /* it may have been put off for longer */
+}
+
 void tg_neigh_mark(struct tg_neigh_table *t)
 {
-	for (unsigned int i = 0; i < TG_NEIGH_MAX; i++)
+	for (unsigned int i = 0; i < TG_NEIGH_MAX; i++) {
 		t->entry[i].kept = false;
+		t->entry[i].watched = false;
+	}
 }
 
 void tg_neigh_purge(struct tg_neigh_table *t)

@@ -38,7 +38,8 @@ struct neigh_entry {
 	uint16_t next; /* in the chain: index + 1, 0 at its end */
 	uint8_t state;
 	uint8_t unanswered;
-	bool kept; /* added since the last mark */
+	bool kept;    /* added since the last mark */
+	bool watched; /* tg_neigh_watch since then */
 } __attribute__((aligned(64)));
 _Static_assert(sizeof(struct neigh_entry) == 64, "a link word shares its line with no other entry");
 

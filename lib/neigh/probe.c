@@ -4,21 +4,24 @@
 
 #define ASK_EVERY_S    1
 #define REFRESH_S      30
+#define WATCHED_S      1
 #define UNANSWERED_MAX 3
 
 /* Is a frame due, and to whom: NULL for everyone, mac for the known address alone. */
 static bool due(const struct tg_neigh_table *t, struct neigh_entry *e, uint64_t now, uint8_t *mac,
 		const uint8_t **unicast)
 {
-	uint64_t fresh_until, word = __atomic_load_n(&e->word, __ATOMIC_ACQUIRE);
+	uint64_t heard, fresh_until, word = __atomic_load_n(&e->word, __ATOMIC_ACQUIRE);
 
 	if (word & NEIGH_FIXED)
 		return false;
 	*unicast = NULL;
 	if (!(word & TG_MAC_VALID))
 		return true;
-	fresh_until = __atomic_load_n(&e->news, __ATOMIC_RELAXED) +
-		      tg_s_to_ticks(&t->clock, REFRESH_S);
+	heard = __atomic_load_n(&e->news, __ATOMIC_RELAXED);
+	if (heard + tg_s_to_ticks(&t->clock, ASK_EVERY_S) >= e->ask_at)
+		e->unanswered = 0; /* heard of since it was last asked */
+	fresh_until = heard + tg_s_to_ticks(&t->clock, e->watched ? WATCHED_S : REFRESH_S);
 	if (now < fresh_until) {
 		e->ask_at = fresh_until;
 		e->unanswered = 0;

@@ -53,6 +53,9 @@ void tg_neigh_table_free(struct tg_neigh_table *t);
  */
 int tg_neigh_add(struct tg_neigh_table *t, uint16_t port, const struct tg_addr *address,
 		 const struct tg_addr *source, const uint8_t *fixed, const uint64_t **word);
+/* The entry is one of several ways to the same place: its news must be fresh, so it is asked every second, and
+ * invalid 4 s after its last answer. Until the next tg_neigh_mark. Control only. */
+void tg_neigh_watch(struct tg_neigh_table *t, uint16_t port, const struct tg_addr *address);
 /* Entries not added again since tg_neigh_mark are forgotten by tg_neigh_purge (once no worker
  * can hold a route to them). Their places are used again after the next purge, when no worker can
  * still be looking at them either. Control only. */
@@ -62,7 +65,7 @@ void tg_neigh_purge(struct tg_neigh_table *t);
 /*
  * Control, every ~100 ms: writes up to max frames (ARP requests, neighbour solicitations; padded
  * to 60 bytes) that are due at `now` through send(ctx, port index, frame, length). Unresolved:
- * every second at most; resolved: again after 30 s without news, by unicast; invalid after three
+ * every second at most; resolved: again after 30 s (watched: 1 s) without news, by unicast; invalid after three
  * unanswered. ports is indexed by port. Returns the number sent; what max left out comes first
  * in the next tick.
  */

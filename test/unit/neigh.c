@@ -699,6 +699,41 @@ START_TEST(asks_and_refreshes)
 }
 END_TEST
 
+/* One of several ways: asked every second, gone 4 s after its last answer; as the others after the next mark. */
+START_TEST(watched)
+{
+	const uint64_t *word = next_hop(0, "198.51.100.1", "198.51.100.2", NULL);
+	struct tg_addr a = addr("198.51.100.1"), stranger = addr("198.51.100.9");
+	uint64_t now = S(100);
+
+	tick(now);
+	answer("198.51.100.1", now);
+	ck_assert_uint_eq(tick(now + S(2)), 0); /* put off for 30 s */
+	tg_neigh_watch(table, 0, &stranger);    /* nothing */
+	tg_neigh_watch(table, 0, &a);
+	for (unsigned int i = 0; i < 40; i++, now += S(1)) {
+		answer("198.51.100.1", now);
+		ck_assert_uint_eq(tick(now + S(1) - 1), 0);
+		ck_assert_uint_eq(tick(now + S(1)), 1);
+		ck_assert_mem_eq(asked.b, peer_mac, 6);
+		ck_assert_uint_ne(*word & TG_MAC_VALID, 0);
+	}
+	for (unsigned int i = 0; i < 2; i++) { /* two more go unanswered */
+		now += S(1);
+		ck_assert_uint_eq(tick(now), 1);
+		ck_assert_uint_ne(*word & TG_MAC_VALID, 0);
+	}
+	ck_assert_uint_eq(tick(now + S(1)), 1);
+	ck_assert_mem_eq(asked.b, broadcast, 6);
+	ck_assert_uint_eq(*word & TG_MAC_VALID, 0);
+	answer("198.51.100.1", now + S(1));
+	tg_neigh_mark(table);
+	next_hop(0, "198.51.100.1", "198.51.100.2", NULL);
+	tick(now + S(2));
+	ck_assert_uint_eq(tick(now + S(29)), 0);
+}
+END_TEST
+
 START_TEST(arp_request_bytes)
 {
 	struct bytes want;
@@ -778,7 +813,8 @@ static Suite *suite(void)
 	CASE(s, "ping", ping_is_answered, ping_checksums, ping_left_alone, ping_from_nobody,
 	     ping_rate, others_are_left_alone);
 	CASE(s, "table", table_keeps_words, table_is_bounded, no_addresses);
-	CASE(s, "asking", asks_and_refreshes, arp_request_bytes, solicitation_bytes, asks_in_turn);
+	CASE(s, "asking", asks_and_refreshes, watched, arp_request_bytes, solicitation_bytes,
+	     asks_in_turn);
 	return s;
 }
 

@@ -19,6 +19,7 @@ from scapy.all import (ARP, GRE, ICMP, IP, TCP, UDP, Dot1Q, Ether, ICMPv6ND_NS, 
 import health  # noqa: E402
 import operate  # noqa: E402
 import prompt  # noqa: E402
+import routers  # noqa: E402
 from gateway import CLIENT_MAC, PCAP_MAC, TIDEGATE, TIDEGATECTL, VIP, VIP6, Gateway, server, service, two_ports  # noqa: E402
 
 CASES, QUICK = {}, []
@@ -1453,6 +1454,7 @@ def health_suspect():
 
 operate.register(case, run, syn, Skip)
 prompt.register(case, syn)
+routers.register(case, taps)
 
 
 def out_of_time(*unused):
