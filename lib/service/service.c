@@ -154,7 +154,7 @@ uint16_t tg_service_find(const struct tg_service_table *t, const struct tg_pkt *
 	return service;
 }
 
-static enum tg_reason why_not(const struct tg_pkt *p, bool is_vip)
+enum tg_reason tg_service_refusal(const struct tg_pkt *p, bool is_vip)
 {
 	uint8_t icmp = p->flags & TG_PKT_V6 ? IPPROTO_ICMPV6 : IPPROTO_ICMP;
 
@@ -210,6 +210,6 @@ void tg_service_match(const struct tg_service_table *t, struct tg_burst *b)
 		}
 		p->key.service = service;
 		if (unlikely(service == TG_NO_SERVICE))
-			tg_drop(b, i, why_not(p, is_vip));
+			tg_drop(b, i, tg_service_refusal(p, is_vip));
 	}
 }

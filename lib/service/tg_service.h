@@ -35,6 +35,9 @@ void tg_service_table_free(struct tg_service_table *t);
 /* The service of one packet, TG_NO_SERVICE if none. *is_vip: the address has a service at all. */
 uint16_t tg_service_find(const struct tg_service_table *t, const struct tg_pkt *p, bool *is_vip);
 
+/* Why tg_service_find found nothing for p. */
+enum tg_reason tg_service_refusal(const struct tg_pkt *p, bool is_vip);
+
 /*
  * The burst: fills pkt[i].key.service of packets on their way; drops them as not_ours,
  * no_service, fragment, or icmp (ICMP to a VIP that no `any` service takes). Two packets in a row

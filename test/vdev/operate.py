@@ -331,6 +331,52 @@ def register(case, run, syn, skip):
             assert word in said, (word, said)
 
     @case(quick=True)
+    def packets_are_explained():
+        """packet explain, drop explain: a frame's bytes to its server, or to its drop and what to do; every drop that occurs has a remedy"""
+        from scapy.all import ARP, ICMP, IP, TCP, UDP, Ether
+        far = {"name": "far", "address": "10.0.0.99"}
+        services = [service(access=[{"prefix": "203.0.113.0/24", "action": "deny"}]),
+                    service(name="empty", ports=[81], servers=[server("x", 40, state="down")]),
+                    service(name="unreached", ports=[82], servers=[far]), service(name="tunnel", ports=[83], forward="ipip")]
+
+        def frames(mac):
+            link = Ether(dst=mac, src="02:00:00:00:00:01")
+
+            def tcp(dport=80, flags="S", src="198.51.100.7", dst="192.0.2.10", **ip):
+                return bytes(link / IP(src=src, dst=dst, **ip) / TCP(sport=7, dport=dport, flags=flags))
+            good = tcp()
+            return {
+                None: good, "frame_short": good[:20], "not_ip": bytes(link)[:12] + b"\x88\xcc" + bytes(40),
+                "ip_header": good[:14] + b"\x41" + good[15:], "ip_checksum": good[:24] + b"\0\0" + good[26:],
+                "bad_source": tcp(src="127.0.0.1"), "ip_length": bytes(link / IP(src="198.51.100.7", dst="192.0.2.10", len=900) / TCP()),
+                "l4_header": bytes(link / IP(src="198.51.100.7", dst="192.0.2.10", len=30) / TCP())[:44],
+                "not_ours": b"\x02" * 6 + good[6:], "no_service": tcp(dport=9), "access_denied": tcp(src="203.0.113.9"),
+                "no_server": tcp(dport=81), "no_neighbour": tcp(dport=82), "tcp_stray": tcp(flags=""),
+                "ttl_expired": tcp(ttl=1), "too_big": bytes(link / IP(src="198.51.100.7", dst="192.0.2.10") / TCP(sport=7, dport=83, flags="A") / (b"x" * 1455)),
+                "icmp": bytes(link / IP(src="198.51.100.7", dst="192.0.2.10") / ICMP(type=5) / IP(src="192.0.2.10", dst="1.2.3.4") / UDP()),
+            }
+
+        def judge(g):
+            mac = next(p["mac"] for p in g.ask("port list")["result"] if p["name"] == "front")
+            for drop, frame in frames(mac).items():
+                said = g.ask("packet explain", frame.hex(), "front")["result"]
+                assert said.get("drop") == drop and said["why"], (drop, said)
+                assert (drop is None) == ("server" in said and "remedy" not in said) or drop in ("no_neighbour", "too_big", "ttl_expired"), said
+                assert drop is None or len(said["remedy"]) > 9, said
+            arp = bytes(Ether(dst="ff:ff:ff:ff:ff:ff", src="02:00:00:00:00:01") / ARP(psrc="198.51.100.1", pdst="198.51.100.2"))
+            ping = bytes(Ether(dst=mac, src="02:00:00:00:00:01") / IP(src="198.51.100.7", dst="192.0.2.10") / ICMP())
+            for ours in (arp, ping):
+                assert "drop" not in g.ask("packet explain", ours.hex())["result"]
+            for bad in ("", "0", "zz", "00" * 1601, "12 34"):
+                assert "a frame is wanted" in g.ask("packet explain", bad)["error"], bad
+            assert "no port" in g.ask("packet explain", "00", "side")["error"]
+            assert g.ask("drop explain", "too_big")["result"]["remedy"].count("mtu") == 2
+            assert "no reason" in g.ask("drop explain", "nonsense")["error"]
+            assert all(len(d["remedy"]) > 9 for d in g.ask("drop list")["result"])
+        _, _, report = run([syn(1, dport=9)], services, before_end=judge)
+        assert report["drops"]["no_service"] == 1, report
+
+    @case(quick=True)
     def one_view():
         """tidegatectl top --once: services, servers and workers without a terminal, as text and as JSON"""
         with Gateway([service()]) as g:

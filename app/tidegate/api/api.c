@@ -6,6 +6,7 @@
 
 #include "admission/report.h"
 #include "api/explain.h"
+#include "api/remedy.h"
 #include "api/totals.h"
 #include "api/watch.h"
 #include "auction/report.h"
@@ -247,9 +248,28 @@ static json_t *config_show(struct tg_gateway *g, char **args, char *err, size_t 
 			 !g->stopped);
 }
 
-static json_t *flow_explain(struct tg_gateway *g, char **args, char *err, size_t err_len)
+static json_t *explanation(const struct tg_gateway *g, const struct tg_explanation *e)
 {
 	const struct tg_snapshot *s = g->snapshot;
+	json_t *o = json_pack("{s:b, s:s}", "entry", e->entry, "why", e->why);
+
+	if (e->service != TG_NO_SERVICE)
+		json_object_set_new(o, "service", json_string(s->service[e->service]->name));
+	if (e->server != TG_NO_SERVER)
+		json_object_set_new(o, "server", json_string(s->server[e->server]->name));
+	if (e->drop != TG_DROP_NONE) {
+		json_object_set_new(o, "drop", json_string(tg_reason_name(e->drop)));
+		json_object_set_new(o, "remedy", json_string(tg_remedy(e->drop)));
+	}
+	if (e->entry) {
+		json_object_set_new(o, "worker", json_integer(e->worker));
+		json_object_set_new(o, "idle_ms", json_integer((json_int_t)(e->idle_ns / 1000000)));
+	}
+	return o;
+}
+
+static json_t *flow_explain(struct tg_gateway *g, char **args, char *err, size_t err_len)
+{
 	struct tg_explanation e;
 	json_t *o;
 	int r;
@@ -259,18 +279,40 @@ static json_t *flow_explain(struct tg_gateway *g, char **args, char *err, size_t
 	pthread_mutex_unlock(&g->mutex);
 	if (r != 0)
 		return NULL;
-	o = json_pack("{s:s, s:b, s:s}", "flow", args[0], "entry", e.entry, "why", e.why);
-	if (e.service != TG_NO_SERVICE)
-		json_object_set_new(o, "service", json_string(s->service[e.service]->name));
-	if (e.server != TG_NO_SERVER)
-		json_object_set_new(o, "server", json_string(s->server[e.server]->name));
-	if (e.drop != TG_DROP_NONE)
-		json_object_set_new(o, "drop", json_string(tg_reason_name(e.drop)));
-	if (e.entry) {
-		json_object_set_new(o, "worker", json_integer(e.worker));
-		json_object_set_new(o, "idle_ms", json_integer((json_int_t)(e.idle_ns / 1000000)));
-	}
+	o = explanation(g, &e);
+	json_object_set_new(o, "flow", json_string(args[0]));
 	return o;
+}
+
+static json_t *packet_explain(struct tg_gateway *g, char **args, char *err, size_t err_len)
+{
+	struct tg_explanation e;
+	unsigned int port = 0;
+	int r;
+
+	while (args[1] != NULL && port < g->n_ports && strcmp(args[1], g->ports[port].name) != 0)
+		port++;
+	if (port == g->n_ports) {
+		snprintf(err, err_len, "no port \"%s\"; `port list` shows those there are",
+			 args[1]);
+		return NULL;
+	}
+	pthread_mutex_lock(&g->mutex);
+	r = tg_explain_frame(g, port, args[0], &e, err, err_len);
+	pthread_mutex_unlock(&g->mutex);
+	return r == 0 ? explanation(g, &e) : NULL;
+}
+
+static json_t *drop_explain(struct tg_gateway *g, char **args, char *err, size_t err_len)
+{
+	enum tg_reason why = tg_reason_by_name(args[0]);
+
+	(void)g;
+	if (why < TG_DROP_REASON_COUNT)
+		return json_pack("{s:s, s:s, s:s}", "reason", args[0], "meaning",
+				 tg_reason_text(why), "remedy", tg_remedy(why));
+	snprintf(err, err_len, "no reason \"%s\"; `drop list` shows those that occurred", args[0]);
+	return NULL;
 }
 
 static json_t *neighbour_list(struct tg_gateway *g, char **args, char *err, size_t err_len)
@@ -337,9 +379,10 @@ static json_t *drop_list(struct tg_gateway *g, char **args, char *err, size_t er
 			n += tg_stat_read(&g->worker[w]->stats.dropped[r]);
 		if (n > 0)
 			json_array_append_new(list,
-					      json_pack("{s:s, s:I, s:s}", "reason",
+					      json_pack("{s:s, s:I, s:s, s:s}", "reason",
 							tg_reason_name(r), "packets", (json_int_t)n,
-							"meaning", tg_reason_text(r)));
+							"meaning", tg_reason_text(r), "remedy",
+							tg_remedy(r)));
 	}
 	return list;
 }
@@ -413,9 +456,12 @@ static const struct command commands[] = {
 	{"forwarding start", "", 0, 0, forwarding_start, "forwards again"},
 	{"flow explain", "PROTOCOL,SRC,SPORT,DST,DPORT", 1, 1, flow_explain,
 	 "which server, and why, or which drop"},
+	{"packet explain", "HEX [PORT]", 1, 2, packet_explain,
+	 "the same of a whole frame, as hexadecimal digits"},
 	{"neighbour list", "", 0, 0, neighbour_list, "next hops and their link addresses"},
 	{"port list", "", 0, 0, port_list, "ports and their counters"},
 	{"drop list", "", 0, 0, drop_list, "dropped packets by reason"},
+	{"drop explain", "REASON", 1, 1, drop_explain, "what a reason means, and what to do"},
 	{"worker list", "", 0, 0, worker_list, "workers and their counters"},
 	{"task list", "", 0, 0, task_list, "background tasks: how late, what is left to do"},
 	{"alarm list", "", 0, 0, alarm_list, "what was late or lost, and whether it still is"},

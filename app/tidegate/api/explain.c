@@ -5,8 +5,12 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <rte_cycles.h>
+#include <rte_mbuf.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+#include "entrance.h"
+#include "tg_parse.h"
 
 static const struct {
 	const char *name;
@@ -68,6 +72,7 @@ int tg_tuple_parse(const char *text, struct tg_pkt *out, char *err, size_t err_l
 	out->key.service_port = htons((uint16_t)dport);
 	out->flags = tg_addr_is_v4(&out->dst) ? 0 : TG_PKT_V6;
 	out->tcp_flags = TG_TCP_SYN;
+	out->ttl = 64;
 	return 0;
 }
 
@@ -122,6 +127,13 @@ static void explain_next(struct tg_gateway *g, const struct tg_pkt *p, struct tg
 {
 	const struct tg_select_group *group = g->snapshot->group[e->service];
 
+	if (p->key.protocol == IPPROTO_TCP &&
+	    (p->tcp_flags & (TG_TCP_SYN | TG_TCP_ACK | TG_TCP_RST)) == 0) {
+		e->drop = TG_DROP_TCP_STRAY;
+		snprintf(e->why, sizeof(e->why), "%s", tg_reason_text(e->drop));
+		return;
+	}
+
 	if (tg_select_count(group) == 0) {
 		e->drop = TG_DROP_NO_SERVER;
 		snprintf(e->why, sizeof(e->why), "no server of the service is up");
@@ -149,36 +161,31 @@ static void explain_route(struct tg_gateway *g, struct tg_explanation *e)
 		 g->ports[r->out_port].name);
 }
 
-int tg_explain(struct tg_gateway *g, const char *tuple, struct tg_explanation *out, char *err,
-	       size_t err_len)
+/* The drop that its reason's own text explains. */
+static int dropped(struct tg_explanation *out, enum tg_reason why)
 {
-	struct tg_pkt p;
-	bool is_vip;
-	int r = tg_tuple_parse(tuple, &p, err, err_len);
+	out->drop = why;
+	snprintf(out->why, sizeof(out->why), "%s", tg_reason_text(why));
+	return 0;
+}
 
-	if (r != 0)
-		return r;
-	memset(out, 0, sizeof(*out));
-	out->server = TG_NO_SERVER;
-	out->service = tg_service_find(g->snapshot->services, &p, &is_vip);
-	if (out->service == TG_NO_SERVICE) {
-		out->drop = is_vip ? TG_DROP_NO_SERVICE : TG_DROP_NOT_OURS;
-		snprintf(out->why, sizeof(out->why), "%s", tg_reason_text(out->drop));
-		return 0;
-	}
-	p.key.service = out->service;
-	if (g->stopped) {
-		out->drop = TG_DROP_STOPPED;
-		snprintf(out->why, sizeof(out->why), "%s", tg_reason_text(out->drop));
-		return 0;
-	}
+/* From its service on. */
+static int explain_packet(struct tg_gateway *g, struct tg_pkt *p, struct tg_explanation *out,
+			  char *err, size_t err_len)
+{
+	bool is_vip;
+	int r;
+
+	out->service = tg_service_find(g->snapshot->services, p, &is_vip);
+	if (out->service == TG_NO_SERVICE)
+		return dropped(out, tg_service_refusal(p, is_vip));
+	p->key.service = out->service;
+	if (g->stopped)
+		return dropped(out, TG_DROP_STOPPED);
 	if (g->snapshot->guard[out->service] != NULL &&
-	    !tg_guard_allows(g->snapshot->guard[out->service], &p.key.client)) {
-		out->drop = TG_DROP_ACCESS;
-		snprintf(out->why, sizeof(out->why), "%s", tg_reason_text(out->drop));
-		return 0;
-	}
-	r = ask_workers(g, &p.key, out);
+	    !tg_guard_allows(g->snapshot->guard[out->service], &p->key.client))
+		return dropped(out, TG_DROP_ACCESS);
+	r = ask_workers(g, &p->key, out);
 	if (r != 0) {
 		snprintf(err, err_len, "a worker does not answer");
 		return r;
@@ -186,8 +193,106 @@ int tg_explain(struct tg_gateway *g, const char *tuple, struct tg_explanation *o
 	if (out->entry)
 		explain_entry(g, out);
 	else
-		explain_next(g, &p, out);
+		explain_next(g, p, out);
 	if (out->server != TG_NO_SERVER)
 		explain_route(g, out);
+	if (out->server != TG_NO_SERVER && out->drop == TG_DROP_NONE && g->mode == TG_MODE_INLINE &&
+	    p->ip_len > tg_encap_room(&g->snapshot->route[out->server]))
+		return dropped(out, TG_DROP_TOO_BIG);
+	if (out->server != TG_NO_SERVER && out->drop == TG_DROP_NONE &&
+	    g->snapshot->service[out->service]->decrement_ttl && p->ttl <= 1)
+		return dropped(out, TG_DROP_TTL);
 	return 0;
+}
+
+static void begin(struct tg_explanation *out)
+{
+	memset(out, 0, sizeof(*out));
+	out->service = TG_NO_SERVICE;
+	out->server = TG_NO_SERVER;
+}
+
+int tg_explain(struct tg_gateway *g, const char *tuple, struct tg_explanation *out, char *err,
+	       size_t err_len)
+{
+	struct tg_pkt p;
+	int r = tg_tuple_parse(tuple, &p, err, err_len);
+
+	begin(out);
+	return r != 0 ? r : explain_packet(g, &p, out, err, err_len);
+}
+
+static int nibble(char c)
+{
+	static const char digits[] = "0123456789abcdef";
+	const char *at = c == '\0' ? NULL : strchr(digits, c | 0x20);
+
+	return at != NULL ? (int)(at - digits) : -1;
+}
+
+/* The bytes of a frame; -EINVAL. */
+static int read_hex(const char *hex, uint8_t *frame, unsigned int room, unsigned int *len)
+{
+	*len = 0;
+	for (; hex[0] != '\0'; hex += 2) {
+		int high = nibble(hex[0]), low = high < 0 ? -1 : nibble(hex[1]);
+
+		if (low < 0 || *len == room)
+			return -EINVAL;
+		frame[(*len)++] = (uint8_t)(high << 4 | low);
+	}
+	return *len > 0 ? 0 : -EINVAL;
+}
+
+/* What is answered, or read and done with, goes no further. */
+static bool is_ours(const struct tg_gateway *g, unsigned int port, const struct tg_pkt *p,
+		    struct tg_explanation *out)
+{
+	if (g->mode != TG_MODE_INLINE)
+		return false;
+	if ((p->flags & TG_PKT_PING) != 0 &&
+	    tg_neigh_is_local(g->snapshot->local, &p->dst, (uint16_t)port)) {
+		snprintf(out->why, sizeof(out->why),
+			 "an echo request to an address of ours: answered, unless its service has "
+			 "answer_ping false");
+		return true;
+	}
+	if ((p->flags & (TG_PKT_ARP | TG_PKT_ND)) == 0)
+		return false;
+	snprintf(out->why, sizeof(out->why),
+		 "ARP or neighbour discovery: answered if it asks for an address of ours, learnt from "
+		 "if it tells of a next hop, else neighbour_consumed");
+	return true;
+}
+
+int tg_explain_frame(struct tg_gateway *g, unsigned int port, const char *hex,
+		     struct tg_explanation *out, char *err, size_t err_len)
+{
+	static struct tg_burst b; /* control's alone */
+	uint8_t frame[TG_EXPLAIN_FRAME_MAX];
+	struct rte_mbuf m = {.buf_addr = frame, .nb_segs = 1};
+	unsigned int len;
+
+	begin(out);
+	if (read_hex(hex, frame, sizeof(frame), &len) != 0) {
+		snprintf(err, err_len,
+			 "a frame is wanted: its bytes as hexadecimal digits, from the destination "
+			 "address on, at most %d (a captured frame's hex stream)",
+			 TG_EXPLAIN_FRAME_MAX);
+		return -EINVAL;
+	}
+	m.data_len = (uint16_t)len;
+	m.pkt_len = len;
+	b.n = 1;
+	b.port = (uint16_t)port;
+	b.mbuf[0] = &m;
+	b.verdict[0] = TG_FORWARD;
+	b.wire_len[0] = len;
+	tg_parse_burst(&b);
+	if (g->mode == TG_MODE_INLINE)
+		tg_entrance(g->worker[0], &b);
+	if (b.verdict[0] == TG_DROP)
+		return dropped(out, b.reason[0]);
+	return is_ours(g, port, &b.pkt[0], out) ? 0
+						: explain_packet(g, &b.pkt[0], out, err, err_len);
 }

@@ -27,4 +27,10 @@ int tg_tuple_parse(const char *text, struct tg_pkt *out, char *err, size_t err_l
 int tg_explain(struct tg_gateway *g, const char *tuple, struct tg_explanation *out, char *err,
 	       size_t err_len);
 
+/* The same of a whole frame, in hexadecimal digits, that came by port number `port`: what its bytes are refused
+ * for too. */
+#define TG_EXPLAIN_FRAME_MAX 1600
+int tg_explain_frame(struct tg_gateway *g, unsigned int port, const char *hex,
+		     struct tg_explanation *out, char *err, size_t err_len);
+
 #endif
