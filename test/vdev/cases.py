@@ -221,6 +221,27 @@ def narrow_ways_are_told():
 
 
 @case()
+def bids_above_the_rate():
+    """Policy bid above syn_rate: two choices place a connection, one server is asked, and it is counted"""
+    def before(g):
+        seen["bids"], seen["report"] = g.ask("bid list")["result"][0], g.report()
+
+    seen = {}
+    _, out, _ = run([syn(n) for n in range(300)], [service(policy="bid", bid={"syn_rate": 1})], before_end=before)
+    asked = {}
+    for p in out:
+        if TCP in p and p[TCP].flags == "S":
+            asked.setdefault(p[TCP].sport, []).append(p[Ether].dst)
+    bids = seen["bids"]
+    single = [macs[0] for macs in asked.values() if len(macs) == 1]
+    assert len(asked) == 300 and bids["fallback_rate"] == len(single) >= 280, (len(asked), len(single), bids)
+    assert bids["auctions"] == 300 - len(single), bids
+    # of two, the one with fewer flows
+    shares = sorted(single.count(mac) for mac in set(single))
+    assert len(shares) == 3 and shares[2] - shares[0] <= 8, shares
+
+
+@case()
 def vlan_tags():
     """Tags stay as they came; a port's own tag replaces them"""
     tagged = [ether() / Dot1Q(vlan=7, prio=3) / syn(n)[IP] for n in range(4)]
