@@ -222,10 +222,13 @@ def picture(done, path):
     from matplotlib import pyplot
     figure, ((by_load, by_size), (by_edge, after)) = pyplot.subplots(2, 2, figsize=(11, 8))
 
-    look = {policy: {"linewidth": 2.4 if policy == "latency" else 1, "linestyle": ":" if policy == "oracle" else "-"} for policy in POLICIES}
+    look = {policy: {"linewidth": 2.4 if policy == "latency" else 1, "linestyle": ":" if policy == "oracle" else "-", "color": f"C{i % 10}"}
+            for i, policy in enumerate(POLICIES)}
 
     def line(axes, policy, scenarios):
         of = [(x, done[name][policy]) for x, name in scenarios if policy in done.get(name, {})]
+        if not of:
+            return
         axes.errorbar([x for x, _ in of], [statistics.mean(f["p95_large_ms"]) for _, f in of],
                       yerr=[half_width(f["p95_large_ms"]) for _, f in of], marker=".", label=policy, **look[policy])
 
@@ -245,6 +248,7 @@ def picture(done, path):
     by_size.set(yscale="log", xlabel="tenth of the sizes", ylabel=f"mean latency over mean size, {RATES[3]}/s")
     for axes in (by_load, by_size, by_edge, after):
         axes.grid(True, which="both", alpha=.3)
+    by_edge.minorticks_off()
     by_load.legend(fontsize=6, ncols=2)
     figure.tight_layout()
     figure.savefig(path, metadata={"Date": None})
