@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "entrance.h"
 
-#include <rte_ether.h>
-#include <rte_ip.h>
-#include <rte_mbuf.h>
-
 /* Unspecified, loopback, multicast, broadcast, or the destination itself. */
 static bool impossible_source(const struct tg_pkt *p)
 {
@@ -20,23 +16,6 @@ static bool impossible_source(const struct tg_pkt *p)
 	       tg_addr_eq(a, &loopback);
 }
 
-/* Do all words of the header and its checksum add up to 0xffff (RFC 791, RFC 1071)? The usual one
- * has five words of four bytes: carries are brought round at the end. */
-static inline bool adds_up(const uint8_t *header)
-{
-	uint32_t w[5];
-	uint64_t sum;
-
-	if (unlikely(header[0] != RTE_IPV4_VHL_DEF))
-		return rte_raw_cksum(header, (header[0] & 15u) * 4u) == 0xffff;
-	memcpy(w, header, sizeof(w));
-	sum = (uint64_t)w[0] + w[1] + w[2] + w[3] + w[4];
-	sum = (sum & UINT32_MAX) + (sum >> 32);
-	sum = (sum & 0xffff) + (sum >> 16);
-	sum = (sum & 0xffff) + (sum >> 16);
-	return sum == 0xffff;
-}
-
 /* The port may have looked already. */
 static bool wrong_checksum(const struct rte_mbuf *m, const struct tg_pkt *p)
 {
@@ -45,28 +24,13 @@ static bool wrong_checksum(const struct rte_mbuf *m, const struct tg_pkt *p)
 
 	if ((p->flags & TG_PKT_V6) || seen == RTE_MBUF_F_RX_IP_CKSUM_GOOD)
 		return false;
-	return !adds_up(h);
+	return !tg_entrance_adds_up(h);
 }
 
-/* The usual packet, in few comparisons: to this station, from one, and IPv4. word: the first eight bytes
- * of a frame to `mac`, the low seven of which matter, the last of these for its lowest bit alone. */
-#define FOR_US ((UINT64_C(1) << 49) - 1)
-
-static inline bool is_fine(uint64_t word, const struct rte_mbuf *m, const struct tg_pkt *p)
+static inline bool is_fine(uint64_t station, const struct rte_mbuf *m, const struct tg_pkt *p)
 {
-	const uint8_t *frame = rte_pktmbuf_mtod(m, const uint8_t *);
-	const uint8_t *ip = frame + p->l3_off;
-	uint8_t net = p->key.client.b[12];
-	uint64_t first;
-	uint32_t to;
-
-	memcpy(&first, frame, sizeof(first));
-	memcpy(&to, &p->dst.b[12], sizeof(to));
-	return (rte_le_to_cpu_64(first ^ word) & FOR_US) == 0 &&
-	       (p->flags & (TG_PKT_V6 | TG_PKT_ARP | TG_PKT_ND)) == 0 && net != 0 && net != 127 &&
-	       net < 224 && memcmp(&p->key.client.b[12], &to, 4) != 0 &&
-	       ((m->ol_flags & RTE_MBUF_F_RX_IP_CKSUM_MASK) == RTE_MBUF_F_RX_IP_CKSUM_GOOD ||
-		adds_up(ip));
+	return (p->flags & (TG_PKT_V6 | TG_PKT_ARP | TG_PKT_ND)) == 0 &&
+	       tg_entrance_fine(station, m, p);
 }
 
 /* What is not: why? */
@@ -93,13 +57,12 @@ static __rte_noinline enum tg_reason refuse(const uint8_t *mac, const struct rte
 void tg_entrance(const struct tg_worker *w, struct tg_burst *b)
 {
 	const uint8_t *mac = w->ports[b->port].mac;
-	uint64_t word = 0;
+	uint64_t station = tg_entrance_station(mac);
 
-	memcpy(&word, mac, RTE_ETHER_ADDR_LEN);
 	for (unsigned int i = 0; i < b->n; i++) {
 		enum tg_reason why;
 
-		if (b->verdict[i] != TG_FORWARD || likely(is_fine(word, b->mbuf[i], &b->pkt[i])))
+		if (b->verdict[i] != TG_FORWARD || likely(is_fine(station, b->mbuf[i], &b->pkt[i])))
 			continue;
 		why = refuse(mac, b->mbuf[i], &b->pkt[i]);
 		if (why != TG_DROP_NONE)

@@ -11,13 +11,14 @@
 #include "fragments.h"
 #include "guarding.h"
 #include "health/health.h"
+#include "ingress.h"
 #include "kernel/exception.h"
 #include "owner.h"
 #include "port/checksum.h"
 #include "tg_encap.h"
 #include "tg_icmp.h"
 #include "tg_parse.h"
-#include "tg_pirate.h"
+#include "tg_pirate_quick.h"
 #include "tg_service.h"
 
 #define HIDDEN_WAITS_S \
@@ -152,21 +153,25 @@ static __rte_always_inline void measure(struct tg_worker *w, struct tg_flow *f,
 					const struct tg_pkt *p, uint64_t arrival)
 {
 	struct tg_server_stats *st = tg_snapshot_stats(w->snapshot, f->server, w->index);
-	uint64_t since = 0, repeated = st->pirate.repeated;
+	bool waits = (f->asking & TG_FLOW_WAITS) != 0;
+	uint64_t since = 0;
 	struct tg_sample s;
 
-	if ((f->asking & TG_FLOW_WAITS) != 0)
-		tg_pirate_open(f->estimator, f->near, f->far, &since);
-	if (tg_pirate_arrive(&w->snapshot->pirate[p->key.service], &st->pirate, f->estimator,
-			     f->near, f->far, p, arrival, &s))
+	if (waits)
+		tg_pirate_open_quick(f->estimator, f->near, f->far, &since);
+	if (tg_pirate_arrive_quick(&w->snapshot->pirate[p->key.service], &st->pirate, f->estimator,
+				   f->near, f->far, p, arrival, &s))
 		count_sample(w, f, &s);
-	if (unlikely(st->pirate.repeated != repeated) && since != 0 && arrival > since)
-		tg_hist_record(&w->stats.gate.again, tg_ticks_to_ns(&w->clock, arrival - since), 1);
-	if ((f->asking & TG_FLOW_WAITS) == 0 ||
-	    tg_pirate_open(f->estimator, f->near, f->far, &since))
-		return;
 	/* answered, as it shows now; or broken off: then its age is what is known */
-	waits_no_more(w, f, st, since, arrival);
+	if (waits && !tg_pirate_open_quick(f->estimator, f->near, f->far, &since))
+		waits_no_more(w, f, st, since, arrival);
+}
+
+/* The first packet of a flow at its server. */
+static __rte_noinline void measure_first(struct tg_worker *w, struct tg_flow *f,
+					 const struct tg_pkt *p, uint64_t arrival)
+{
+	measure(w, f, p, arrival);
 }
 
 /*
@@ -277,7 +282,7 @@ static void place(struct tg_worker *w, struct tg_burst *b, unsigned int i)
 		f->asking |= TG_FLOW_GUESS;
 	else if (!consistent && w->local[p->key.service].probe)
 		f->asking |= TG_FLOW_PROBE;
-	measure(w, f, p, found_at(w, b, i));
+	measure_first(w, f, p, found_at(w, b, i));
 }
 
 /* The server of an entry went away: the flow gets another, and is measured from there on. */
@@ -464,7 +469,8 @@ static void from_flow_on(struct tg_worker *w, struct tg_burst *b)
 	from_follow_on(w, b);
 }
 
-void tg_pipeline_run(struct tg_worker *w, struct tg_burst *b)
+/* From the frame to its service, stage by stage. */
+static void to_service(struct tg_worker *w, struct tg_burst *b)
 {
 	tg_parse_burst(b);
 	tg_lap(w, TG_STAGE_PARSE, b->n);
@@ -485,6 +491,24 @@ void tg_pipeline_run(struct tg_worker *w, struct tg_burst *b)
 	tg_service_match(w->snapshot->services, b);
 	if (unlikely(w->snapshot->bids))
 		tg_auction_mark(w, b, false);
+}
+
+/* May the usual frame go ahead of its stages? */
+static inline bool goes_ahead(const struct tg_worker *w, const struct tg_burst *b)
+{
+	return w->mode == TG_MODE_INLINE && !w->ports[b->port].partial && !w->snapshot->bids;
+}
+
+void tg_pipeline_run(struct tg_worker *w, struct tg_burst *b)
+{
+	if (unlikely(!goes_ahead(w, b))) {
+		to_service(w, b);
+	} else if (likely(tg_ingress_burst(w, b))) {
+		tg_lap(w, TG_STAGE_PARSE, b->n); /* entrance and service in it */
+	} else {
+		to_service(w, b);
+		tg_ingress_join(b);
+	}
 	tg_lap(w, TG_STAGE_SERVICE, b->n);
 	if (w->n_workers > 1)
 		tg_owner_hand_over(w, b);
@@ -512,21 +536,35 @@ void tg_pipeline_run_released(struct tg_worker *w, struct tg_burst *b)
 	from_follow_on(w, b);
 }
 
+/* Something of a request has left. One that was sent before, and not answered, says how old that copy is. */
+static void asks(struct tg_worker *w, struct tg_flow *f, const struct tg_pkt *p,
+		 struct tg_server_stats *st, uint64_t polled, uint64_t departure)
+{
+	uint64_t since = 0, repeated = st->pirate.repeated;
+
+	if ((f->asking & TG_FLOW_WAITS) != 0)
+		tg_pirate_open_quick(f->estimator, f->near, f->far, &since);
+	tg_pirate_depart_quick(&w->snapshot->pirate[p->key.service], &st->pirate, f->estimator,
+			       f->near, f->far, p, polled, departure);
+	if (unlikely(st->pirate.repeated != repeated) && since != 0 && polled > since)
+		tg_hist_record(&w->stats.gate.again, tg_ticks_to_ns(&w->clock, polled - since), 1);
+	if ((f->asking & TG_FLOW_WAITS) == 0 &&
+	    tg_pirate_open_quick(f->estimator, f->near, f->far, &since))
+		request_opened(w, f, st);
+}
+
 /* The packet of an entry that is still the one it was found by. */
 static __rte_always_inline void departs(struct tg_worker *w, struct tg_flow *f,
 					const struct tg_pkt *p, struct tg_server_stats *st,
 					uint64_t polled, uint64_t departure)
 {
-	uint64_t since;
-
 	if (unlikely((p->flags & TG_PKT_TLS) != 0))
 		f->tls = 1;
-	tg_pirate_depart(&w->snapshot->pirate[p->key.service], &st->pirate, f->estimator, f->near,
-			 f->far, p, polled, departure);
-	/* nothing asks without payload */
-	if (p->payload_len > 0 && (f->asking & TG_FLOW_WAITS) == 0 &&
-	    tg_pirate_open(f->estimator, f->near, f->far, &since))
-		request_opened(w, f, st);
+	if (p->payload_len > 0)
+		asks(w, f, p, st, polled, departure);
+	else
+		tg_pirate_depart_quick(&w->snapshot->pirate[p->key.service], &st->pirate,
+				       f->estimator, f->near, f->far, p, polled, departure);
 }
 
 /* Counts it for its server; NULL: it went to a client. */
@@ -614,7 +652,7 @@ bool tg_pipeline_settle(struct tg_worker *w, const struct tg_pkt *syn, uint64_t 
 		return false;
 	f->estimator = tg_pirate_choose(&w->snapshot->pirate[syn->key.service], syn);
 	put_on_server(w, f, server);
-	measure(w, f, syn, departed);
+	measure_first(w, f, syn, departed);
 	tg_pirate_depart(&w->snapshot->pirate[syn->key.service],
 			 &tg_snapshot_stats(w->snapshot, server, w->index)->pirate, f->estimator,
 			 f->near, f->far, syn, departed, departed);

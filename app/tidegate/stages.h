@@ -14,7 +14,8 @@
 
 #define TG_LAP_EVERY 64
 
-/* X(constant, name): in the order of the path. `follow` is measuring and choosing. */
+/* X(constant, name): in the order of the path. `parse` has entrance and service of usual bursts in it; `follow` is
+ * measuring and choosing. */
 #define TG_STAGES(X)            \
 	X(RX, "rx")             \
 	X(PARSE, "parse")       \

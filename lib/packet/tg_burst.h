@@ -27,6 +27,7 @@ enum tg_verdict {
 	TG_REPLY,       /* turned into an answer of our own: leaves by the port it came from */
 	TG_TAKEN,       /* consumed or handed to another lcore: not ours to free */
 	TG_DROP,        /* reason[] says why */
+	TG_AHEAD, /* has its service already: passed over up to there, TG_FORWARD again then */
 };
 
 /* X(constant, name in reports and telemetry, what it means) */

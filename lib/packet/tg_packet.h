@@ -30,13 +30,18 @@ _Static_assert(sizeof(struct tg_key) == 24, "the key is three words without padd
 
 #define TG_KEY_FRAGMENT 0x01 /* a fragment whose ports are not known (yet): they are 0 */
 
+static inline uint64_t tg_key_word(const struct tg_key *k, unsigned int i)
+{
+	uint64_t w;
+
+	memcpy(&w, (const uint8_t *)k + i * sizeof(w), sizeof(w));
+	return w;
+}
+
 static inline int tg_key_eq(const struct tg_key *a, const struct tg_key *b)
 {
-	uint64_t x[3], y[3];
-
-	memcpy(x, a, sizeof(x));
-	memcpy(y, b, sizeof(y));
-	return ((x[0] ^ y[0]) | (x[1] ^ y[1]) | (x[2] ^ y[2])) == 0;
+	return ((tg_key_word(a, 0) ^ tg_key_word(b, 0)) | (tg_key_word(a, 1) ^ tg_key_word(b, 1)) |
+		(tg_key_word(a, 2) ^ tg_key_word(b, 2))) == 0;
 }
 
 /* tg_pkt.flags */

@@ -44,10 +44,10 @@ static inline uint64_t frame_be64(const struct frame *f, uint32_t off)
 	return rte_be_to_cpu_64(v);
 }
 
-/* The payload's first two bytes are those of a TLS handshake. payload: where it starts, in the frame. */
-static inline uint16_t usual_tls(const struct frame *f, uint32_t payload, uint32_t len)
+/* The payload, which starts there in the frame: are its first two bytes those of a TLS handshake? */
+static inline uint16_t usual_tls(const struct frame *f, uint32_t payload)
 {
-	bool there = len >= TLS_RECORD && frame_has(f, payload, 2);
+	bool there = frame_has(f, payload, 2);
 	bool tls = frame_be16(f, there ? payload : 0) == TLS_HANDSHAKE;
 
 	return (there & tls) ? TG_PKT_TLS : 0;
@@ -60,7 +60,7 @@ static __rte_always_inline bool parse_usual(const struct frame *f, struct tg_pkt
 		uint16_t service;
 	} rest = {IPPROTO_TCP, 0, TG_NO_SERVICE}; /* of the key, behind the ports */
 	uint32_t total, header, payload, src, dst, ports, tsecr = 0, known;
-	uint64_t type, proto;
+	uint64_t type, proto, numbers;
 	uint16_t flags = 0;
 	uint8_t tcp_flags;
 
@@ -72,7 +72,7 @@ static __rte_always_inline bool parse_usual(const struct frame *f, struct tg_pkt
 		     ((proto ^ USUAL_PROTO) & USUAL_PROTO_MASK) != 0))
 		return false;
 	total = (uint32_t)(type >> 16) & 0xffff;
-	header = (f->data[USUAL_L4 + 12] >> 4) * 4u;
+	header = (f->data[USUAL_L4 + 12] & 0xf0u) >> 2;
 	payload = USUAL_L4 + header;
 	if (unlikely(total > f->len - RTE_ETHER_HDR_LEN || total < 20 + header))
 		return false;
@@ -93,12 +93,15 @@ static __rte_always_inline bool parse_usual(const struct frame *f, struct tg_pkt
 	memcpy(&out->key.client_port, &ports, sizeof(ports)); /* and the service's, behind it */
 	memcpy(&out->key.protocol, &rest, sizeof(rest));
 	out->dst = tg_addr_from_v4(dst);
-	out->seq = frame_be32(f, USUAL_L4 + 4);
-	out->ack = frame_be32(f, USUAL_L4 + 8) & known;
+	numbers = frame_be64(f, USUAL_L4 + 4);
+	out->seq = (uint32_t)(numbers >> 32);
+	out->ack = (uint32_t)numbers & known;
 	out->tsecr = tsecr;
 	out->payload_len = (uint16_t)(RTE_ETHER_HDR_LEN + total - payload);
 	out->ip_len = (uint16_t)total;
-	out->flags = flags | usual_tls(f, payload, out->payload_len);
+	if (out->payload_len >= TLS_RECORD)
+		flags |= usual_tls(f, payload);
+	out->flags = flags;
 	out->vlan = 0;
 	out->l3_off = RTE_ETHER_HDR_LEN;
 	out->l4_off = USUAL_L4;

@@ -61,15 +61,15 @@ static void gate_and_send(struct tg_worker *w, struct tg_tx *tx, const struct tg
 		tg_gate_wire_sent(&tx->wire, items, h->pass, h->sent, h->departure);
 }
 
-static inline struct tg_gate_item gate_item(const struct tg_burst *b, unsigned int i)
+/* Field by field: a whole one would be made beside it and copied. */
+static inline void fill_item(struct tg_gate_item *item, const struct tg_burst *b, unsigned int i)
 {
-	return (struct tg_gate_item){
-		.mbuf = b->mbuf[i],
-		.arrival = b->arrival[i],
-		.polled = b->now,
-		.bytes = b->mbuf[i]->pkt_len,
-		.service = b->pkt[i].key.service,
-	};
+	item->mbuf = b->mbuf[i];
+	item->arrival = b->arrival[i];
+	item->polled = b->now;
+	item->gated = 0;
+	item->bytes = b->mbuf[i]->pkt_len;
+	item->service = b->pkt[i].key.service;
 }
 
 /* One round of retries on a port: what the driver takes leaves the head of the list. */
@@ -146,7 +146,7 @@ static void send_by_port(struct tg_worker *w, struct tg_tx *tx, struct tg_burst 
 	struct handing h;
 
 	for (uint16_t k = 0; k < n; k++)
-		items[k] = gate_item(b, index[k]);
+		fill_item(&items[k], b, index[k]);
 	if (tx->n > 0)
 		retry(w, tx);
 	if (tx->n > 0) { /* order within a flow is kept */
@@ -182,11 +182,12 @@ static void send_nothing(struct tg_worker *w, struct tg_burst *b)
 
 	for (unsigned int i = 0; i < b->n; i++) {
 		const struct tg_pkt *p = &b->pkt[i];
-		const struct tg_gate_item item = gate_item(b, i);
+		struct tg_gate_item item;
 		uint16_t pass, late;
 
 		if (b->verdict[i] != TG_FORWARD)
 			continue;
+		fill_item(&item, b, i);
 		if (tg_gate_check(w->snapshot->limit, &w->stats.gate, &item, 1, now, &pass,
 				  &late) == 0) {
 			tg_copies_dropped(w->copies, p, b->arrival[i]);
