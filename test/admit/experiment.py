@@ -7,7 +7,7 @@ usage: experiment.py [--only NAME…] [--policies NAME…] [--calm N] [--jobs N]
 bars: one segment bursts, a thousand calm ones do not; every policy, at least 10^7 calm requests each. The other parts
 are a twentieth as long: no bursts, uneven tenants (unused); servers evenly loaded and yet saturated by three tenants
 that burst (saturated); sustained bursts; a hot segment inside a calm big tenant; the auxiliary share; thresholds that
-are wrong; bursts of different value. --out: everything that was measured, as JSON (test/admit/pictures.py draws it).
+are wrong; bursts of different value. --out: everything that was measured, as JSON.
 """
 import argparse
 import concurrent.futures
