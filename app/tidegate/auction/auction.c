@@ -35,6 +35,7 @@ int tg_auctions_create(struct tg_worker *w, uint64_t seed)
 	x->server = tg_mem_zalloc("bids", TG_SERVERS_MAX * sizeof(*x->server), 64, w->socket);
 	x->service = tg_mem_zalloc("bids", TG_SERVICES_MAX * sizeof(*x->service), 64, w->socket);
 	x->peer = tg_mem_zalloc("clients", PEER_SETS * PEER_WAYS * sizeof(*x->peer), 64, w->socket);
+	x->peer_seed = seed;
 	x->stateless = tg_us_to_ticks(&w->clock, TG_BID_GIVE_UP_MS * 1000);
 	if (x->server != NULL && x->service != NULL && x->peer != NULL &&
 	    tg_bid_table_create(x->server, x->service, seed, w->socket, &x->table) == 0) {
@@ -194,13 +195,15 @@ static bool begin(struct tg_worker *w, struct tg_burst *b, unsigned int i,
 
 	if (b->now < x->stateless_until || p->l3_off > TG_BID_LINK_MAX)
 		return false;
-	a = tg_bid_open(x->table, c, p, b->hash[i], except, b->now);
+	/* the window begins now: the burst's clock is from before a wait for tokens */
+	a = tg_bid_open(x->table, c, p, b->hash[i], except, tg_worker_now(w));
 	if (a == NULL)
 		return false;
 	a->port = tg_auction_came_by(w, m);
 	a->link_len = p->l3_off;
 	memcpy(a->link, frame, p->l3_off);
-	tg_peer_learn(x, &p->key.client, frame + 6, a->port);
+	if (!tg_auction_behind_router(w, &p->key.client))
+		tg_peer_learn(x, &p->key.client, frame + 6, a->port);
 	b->verdict[i] = TG_TAKEN;
 	broadcast(w, a, m, p, b->arrival[i]);
 	return true;
@@ -510,7 +513,8 @@ void tg_auction_meet(struct tg_worker *w, const struct tg_burst *b, unsigned int
 {
 	const uint8_t *frame = rte_pktmbuf_mtod(b->mbuf[i], const uint8_t *);
 
-	if (w->auctions != NULL && tg_auction_config(w, b->pkt[i].key.service) != NULL)
+	if (w->auctions != NULL && tg_auction_config(w, b->pkt[i].key.service) != NULL &&
+	    !tg_auction_behind_router(w, &b->pkt[i].key.client))
 		tg_peer_learn(w->auctions, &b->pkt[i].key.client, frame + 6,
 			      tg_auction_came_by(w, b->mbuf[i]));
 }

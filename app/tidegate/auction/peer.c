@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Where clients are: a small cache of sets, filled by their SYNs. Only clients on a port's own link are
- * looked for here; behind a router there is the router. */
+ * looked for here, and learnt; behind a router there is the router. Keyed, so that nobody computes addresses that push
+ * out somebody else's. */
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 #include "auction/private.h"
 
 static struct tg_peer *set_of(const struct tg_auctions *x, const struct tg_addr *client)
 {
-	uint64_t h[2];
+	uint64_t h = XXH3_64bits_withSeed(client->b, sizeof(client->b), x->peer_seed);
 
-	memcpy(h, client->b, sizeof(h));
-	h[0] = (h[0] ^ h[1]) * UINT64_C(0x9e3779b97f4a7c15);
-	h[1] = (h[0] ^ h[1] ^ h[0] >> 32) * UINT64_C(0x9e3779b97f4a7c15);
-	return &x->peer[(h[1] >> 32) % PEER_SETS * PEER_WAYS];
+	return &x->peer[h % PEER_SETS * PEER_WAYS];
 }
 
 const struct tg_peer *tg_peer_find(const struct tg_auctions *x, const struct tg_addr *client)

@@ -24,6 +24,7 @@ struct tg_auctions {
 	uint64_t stateless_until; /* the flow table was full: no auctions */
 	uint64_t stateless;       /* ticks: for so long */
 	uint32_t peer_turn;
+	uint64_t peer_seed;
 	struct tg_burst out;
 	struct tg_auction_stats stats;
 };
@@ -58,6 +59,8 @@ void tg_auction_reset_server(struct tg_worker *w, const struct tg_pkt *syn, uint
 /* Did the frame come from this server? */
 bool tg_auction_is_from(const struct tg_worker *w, const struct rte_mbuf *m, uint16_t server);
 /* Which port it came by. */
+/* Is the client reached by the client side's router, wherever its packets came from? */
+bool tg_auction_behind_router(const struct tg_worker *w, const struct tg_addr *client);
 uint16_t tg_auction_came_by(const struct tg_worker *w, const struct rte_mbuf *m);
 
 /* auction/peer.c */

@@ -82,18 +82,23 @@ static bool on_link(const struct tg_worker *w, const struct tg_addr *client)
 	return false;
 }
 
+bool tg_auction_behind_router(const struct tg_worker *w, const struct tg_addr *client)
+{
+	return w->snapshot->client_way[tg_addr_is_v4(client) ? 0 : 1].mac != NULL &&
+	       !on_link(w, client);
+}
+
 /* A client on a port's own link is where its SYN came from; any other one is behind the client side's router,
  * and without one configured, behind whom its SYN came from. */
 static struct tg_route way_to(const struct tg_worker *w, const struct tg_pkt *p,
 			      const struct tg_peer *by)
 {
 	const struct tg_addr *client = &p->key.client;
-	const struct tg_route *router = &w->snapshot->client_way[tg_addr_is_v4(client) ? 0 : 1];
 	struct tg_route r = {.mac = NULL};
 	uint16_t port;
 
-	if (router->mac != NULL && !on_link(w, client))
-		return *router;
+	if (tg_auction_behind_router(w, client))
+		return w->snapshot->client_way[tg_addr_is_v4(client) ? 0 : 1];
 	if (by == NULL)
 		by = tg_peer_find(w->auctions, client);
 	if (by == NULL)
