@@ -42,7 +42,14 @@ static uint32_t word(const uint8_t *b)
 	return rte_be_to_cpu_32(w);
 }
 
-/* The hash that a port with this key gives the packet: addresses, and ports where there are any
+/* Does the port hash the ports of such packets too? */
+static bool hashes_ports(const struct tg_port *port, const struct tg_pkt *p)
+{
+	return (p->key.protocol == IPPROTO_TCP || p->key.protocol == IPPROTO_UDP) &&
+	       port->hashes_ports[(p->flags & TG_PKT_V6) != 0][p->key.protocol == IPPROTO_UDP];
+}
+
+/* The hash that a port with this key gives the packet: addresses, and ports where it takes them
  * (what rte_softrss wants is in host order, word by word). */
 static uint32_t toeplitz(const struct tg_port *port, const struct tg_pkt *p)
 {
@@ -53,7 +60,7 @@ static uint32_t toeplitz(const struct tg_port *port, const struct tg_pkt *p)
 		tuple[n++] = word(&p->key.client.b[i]);
 	for (unsigned int i = from; i < 16; i += 4)
 		tuple[n++] = word(&p->dst.b[i]);
-	if ((p->key.protocol == IPPROTO_TCP || p->key.protocol == IPPROTO_UDP))
+	if (hashes_ports(port, p))
 		tuple[n++] = (uint32_t)rte_be_to_cpu_16(p->key.client_port) << 16 |
 			     rte_be_to_cpu_16(p->key.service_port);
 	return rte_softrss(tuple, n, port->rss_key);

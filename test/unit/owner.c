@@ -22,6 +22,7 @@ static struct tg_port *port_with_rss(void)
 	memcpy(p.rss_key, published_key, sizeof(published_key));
 	p.rss_key_len = sizeof(published_key);
 	p.reta_size = 512;
+	memset(p.hashes_ports, true, sizeof(p.hashes_ports));
 	for (unsigned int i = 0; i < 512; i++)
 		p.reta[i] = (uint16_t)i;
 	p.rx_queues = 512;
@@ -71,6 +72,25 @@ START_TEST(toeplitz_as_published)
 }
 END_TEST
 
+/* A device that hashes no UDP ports sends all of two addresses' datagrams to one queue: their owner is that worker. */
+START_TEST(a_port_that_hashes_no_udp_ports)
+{
+	struct tg_port port = *port_with_rss();
+
+	port.hashes_ports[0][1] = port.hashes_ports[1][1] = false;
+	for (size_t i = 0; i < sizeof(published) / sizeof(published[0]); i++) {
+		struct tg_pkt p = packet(published[i].src, published[i].sport, published[i].dst,
+					 published[i].dport);
+
+		ck_assert_uint_eq(tg_owner_of(&port, 512, &p, false, 0, 0),
+				  published[i].with_ports & 511);
+		p.key.protocol = IPPROTO_UDP;
+		ck_assert_uint_eq(tg_owner_of(&port, 512, &p, false, 0, 0),
+				  published[i].addresses & 511);
+	}
+}
+END_TEST
+
 START_TEST(the_port_s_own_hash_is_believed)
 {
 	const struct tg_port *port = port_with_rss();
@@ -110,8 +130,9 @@ static Suite *suite(void)
 {
 	Suite *s = suite_create("owner");
 
-	UNIT_CASE(s, "owner", toeplitz_as_published, the_port_s_own_hash_is_believed,
-		  keyed_hash_without_rss, fewer_queues_than_workers_means_no_rss);
+	UNIT_CASE(s, "owner", toeplitz_as_published, a_port_that_hashes_no_udp_ports,
+		  the_port_s_own_hash_is_believed, keyed_hash_without_rss,
+		  fewer_queues_than_workers_means_no_rss);
 	return s;
 }
 

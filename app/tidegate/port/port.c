@@ -138,6 +138,10 @@ static void choose_rss(struct tg_port *p, const struct rte_eth_dev_info *info,
 	conf->rx_adv_conf.rss_conf.rss_key = p->rss_key;
 	conf->rx_adv_conf.rss_conf.rss_key_len = p->rss_key_len;
 	conf->rx_adv_conf.rss_conf.rss_hf = types;
+	p->hashes_ports[0][0] = (types & RTE_ETH_RSS_NONFRAG_IPV4_TCP) != 0;
+	p->hashes_ports[0][1] = (types & RTE_ETH_RSS_NONFRAG_IPV4_UDP) != 0;
+	p->hashes_ports[1][0] = (types & RTE_ETH_RSS_NONFRAG_IPV6_TCP) != 0;
+	p->hashes_ports[1][1] = (types & RTE_ETH_RSS_NONFRAG_IPV6_UDP) != 0;
 	p->reta_size = info->reta_size;
 }
 
@@ -200,7 +204,8 @@ static int set_mtu(struct tg_port *p, const struct tg_config_port *c, char *err,
 	p->mtu = c->mtu;
 	/* net_af_packet and its like claim 1518 bytes and pass whatever their interface does: there
 	 * the configured length is ours to keep to, and the interface's own MTU the operator's to set */
-	if (r == 0 || r == -ENOTSUP || (is_behind_a_queue(p) && !p->bonded))
+	if (r == 0 || (r == -ENOTSUP && c->mtu <= RTE_ETHER_MTU) ||
+	    (is_behind_a_queue(p) && !p->bonded))
 		return 0;
 	snprintf(
 		err, err_len,
@@ -329,6 +334,8 @@ void tg_port_agree(struct tg_port *ports, unsigned int n)
 	for (unsigned int i = 1; i < n; i++)
 		same = same && ports[i].reta_size == ports[0].reta_size &&
 		       ports[i].rx_queues == ports[0].rx_queues &&
+		       memcmp(ports[i].hashes_ports, ports[0].hashes_ports,
+			      sizeof(ports[0].hashes_ports)) == 0 &&
 		       ports[i].rss_key_len == ports[0].rss_key_len;
 	for (unsigned int i = 0; i < n && !same; i++)
 		ports[i].reta_size = 0;

@@ -52,6 +52,7 @@ struct tg_port {
 	/* receive side scaling: 0 when the port has none in use */
 	uint8_t rss_key_len;
 	_Alignas(4) uint8_t rss_key[TG_RSS_KEY_MAX]; /* rte_softrss reads words */
+	bool hashes_ports[2][2];                     /* [IPv6][UDP]; else by the addresses alone */
 	uint16_t reta_size;
 	uint16_t reta[TG_RSS_RETA_MAX];
 };
