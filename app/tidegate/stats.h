@@ -54,17 +54,18 @@ struct tg_worker_stats {
 	uint64_t replied;  /* answers of our own: ARP, ND, ping, ICMP errors */
 	uint64_t made;     /* packets of our own that forwarded and dropped count too: auctions' */
 	uint64_t taken_in; /* received for control: answers to health checks */
-	uint64_t handed_over;       /* to the owning worker, by ring */
-	uint64_t stateless;         /* forwarded by consistent hash, without a flow entry */
-	uint64_t repicked;          /* flows whose server went away */
-	uint64_t compared;          /* new flows whose server was seen: nothing is sent */
-	uint64_t elsewhere;         /* of those: the policy would have picked another server */
-	uint64_t icmp_errors;       /* sent on to the server of the flow that they quote */
-	uint64_t too_big_sent;      /* ICMP errors of our own, to clients */
-	uint64_t mss_lowered;       /* SYNs whose segment size was */
-	uint64_t fragments;         /* later ones, sent where their first one went */
-	uint64_t to_kernel;         /* for no service: by ring to the kernel's twin of the port */
-	uint64_t refused;           /* packets that the driver did not take at the first try */
+	uint64_t handed_over;  /* to the owning worker, by ring */
+	uint64_t stateless;    /* forwarded by consistent hash, without a flow entry */
+	uint64_t repicked;     /* flows whose server went away */
+	uint64_t compared;     /* new flows whose server was seen: nothing is sent */
+	uint64_t elsewhere;    /* of those: the policy would have picked another server */
+	uint64_t icmp_errors;  /* sent on to the server of the flow that they quote */
+	uint64_t too_big_sent; /* ICMP errors of our own, to clients */
+	uint64_t mss_lowered;  /* SYNs whose segment size was */
+	uint64_t fragments;    /* later ones, sent where their first one went */
+	uint64_t to_kernel;    /* for no service: by ring to the kernel's twin of the port */
+	uint64_t control_lost; /* control's and the kernel's frames that no driver took in time */
+	uint64_t refused;      /* packets that the driver did not take at the first try */
 	uint64_t turns, busy_turns; /* of the loop; busy: received something */
 	uint64_t dropped[TG_DROP_REASON_COUNT];
 	struct tg_gate_stats gate;

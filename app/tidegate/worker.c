@@ -2,6 +2,7 @@
 #include "worker.h"
 
 #include <errno.h>
+#include <rte_mbuf.h>
 #include <rte_rcu_qsbr.h>
 #include <rte_ring.h>
 
@@ -17,6 +18,8 @@
 #include "true_server.h"
 
 #define RELEASE_BURSTS 8 /* a turn */
+#define CONTROL_WAIT_MS \
+	100 /* a frame of control's for a full port; health checks are tried again after that */
 
 static void look_at(struct tg_select_view *v, struct tg_costs *c)
 {
@@ -213,13 +216,29 @@ static unsigned int release(struct tg_worker *w)
 	return w->admission->waiting.n;
 }
 
-static void send_control_frames(struct tg_worker *w)
+static void drop_control_frames(struct tg_worker *w)
 {
-	struct rte_mbuf *m[TG_BURST_MAX];
-	unsigned int n = rte_ring_sc_dequeue_burst(w->control_out, (void **)m, TG_BURST_MAX, NULL);
+	rte_pktmbuf_free_bulk(w->control_frame, w->n_control_frames);
+	w->stats.control_lost += w->n_control_frames;
+	w->n_control_frames = 0;
+}
 
-	if (n > 0)
-		tg_tx_own(w, m, (uint16_t)n);
+/* Neighbours are asked and health is checked by these frames: where a port is so full that it takes nothing they
+ * wait, before all others, but no longer than is of use. */
+static void send_control_frames(struct tg_worker *w, uint64_t now)
+{
+	if (w->n_control_frames == 0) {
+		w->n_control_frames = (uint16_t)rte_ring_sc_dequeue_burst(w->control_out,
+									  (void **)w->control_frame,
+									  TG_BURST_MAX, NULL);
+		w->control_since = now;
+	}
+	if (w->n_control_frames == 0)
+		return;
+	w->n_control_frames = tg_tx_own(w, w->control_frame, w->n_control_frames);
+	if (w->n_control_frames > 0 &&
+	    now - w->control_since > w->clock.hz / 1000 * CONTROL_WAIT_MS)
+		drop_control_frames(w);
 }
 
 static void answer_query(struct tg_worker *w)
@@ -257,12 +276,12 @@ unsigned int tg_worker_turn(struct tg_worker *w)
 	tg_worker_use(w, __atomic_load_n(w->published, __ATOMIC_ACQUIRE));
 	if (unlikely(w->snapshot->pools != 0))
 		tg_admission_turn(w, start);
+	if (w->control_out != NULL)
+		send_control_frames(w, start);
 	got = poll_all(w);
 	if (unlikely(tg_admission_waits(w)))
 		waiting = release(w);
 	tg_tx_retry(w);
-	if (w->control_out != NULL)
-		send_control_frames(w);
 	if (unlikely(__atomic_load_n(&w->query, __ATOMIC_RELAXED) != NULL))
 		answer_query(w);
 	w->stats.turns++;
@@ -299,6 +318,7 @@ int tg_worker_main(void *worker)
 			run(w, HANDED);
 		tg_tx_retry(w);
 	}
+	drop_control_frames(w);
 	tg_admission_discard(w);
 	tg_auctions_discard(w);
 	tg_tx_discard(w);

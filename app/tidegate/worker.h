@@ -110,6 +110,9 @@ struct tg_worker {
 	struct tg_recording *recording; /* control's; NULL: nothing is recorded */
 	struct tg_flow_query *query;    /* written by control, cleared by the worker */
 	struct tg_burst burst;
+	struct rte_mbuf *control_frame[TG_BURST_MAX]; /* of control's, what the drivers refused */
+	uint16_t n_control_frames;
+	uint64_t control_since;
 	uint64_t lap; /* ticks: when the burst that is being timed left its last stage; 0: none is */
 	uint32_t polls; /* to time one in TG_LAP_EVERY */
 	struct tg_stage_stats stage[TG_STAGE_COUNT];

@@ -424,6 +424,7 @@ static int lcore(struct query *q)
 		tg_tel_u64(q->d, "forwarded_packets", tg_stat_read(&s->forwarded));
 		tg_tel_u64(q->d, "dropped_packets", dropped(s));
 		tg_tel_u64(q->d, "replied_packets", tg_stat_read(&s->replied));
+		tg_tel_u64(q->d, "control_frames_lost", tg_stat_read(&s->control_lost));
 		tg_tel_u64(q->d, "made_packets", tg_stat_read(&s->made));
 		tg_tel_u64(q->d, "taken_in_packets", tg_stat_read(&s->taken_in));
 		tg_tel_u64(q->d, "handed_over_packets", tg_stat_read(&s->handed_over));

@@ -242,14 +242,17 @@ void tg_tx_burst(struct tg_worker *w, struct tg_burst *b)
 		send_replies(w, b);
 }
 
-void tg_tx_own(struct tg_worker *w, struct rte_mbuf **frames, uint16_t n)
+uint16_t tg_tx_own(struct tg_worker *w, struct rte_mbuf **frames, uint16_t n)
 {
+	uint16_t left = 0;
+
 	for (uint16_t k = 0; k < n; k++) {
 		const struct tg_tx *tx = &w->tx[frames[k]->port];
 
 		if (rte_eth_tx_burst(tx->ethdev, tx->queue, &frames[k], 1) != 1)
-			rte_pktmbuf_free(frames[k]);
+			frames[left++] = frames[k];
 	}
+	return left;
 }
 
 unsigned int tg_tx_discard(struct tg_worker *w)

@@ -40,8 +40,9 @@ void tg_tx_burst(struct tg_worker *w, struct tg_burst *b);
 /* Once a turn: retries what waits on every port, and gives bonds their turn. */
 void tg_tx_retry(struct tg_worker *w);
 
-/* Sends frames of our own (control's requests): mbuf->port is the port's index. */
-void tg_tx_own(struct tg_worker *w, struct rte_mbuf **frames, uint16_t n);
+/* Sends frames of our own (control's requests): mbuf->port is the port's index. What the drivers refuse stays the
+ * caller's: moved to the front of frames, their number is returned. */
+uint16_t tg_tx_own(struct tg_worker *w, struct rte_mbuf **frames, uint16_t n);
 
 /* Frees what waits; returns how many. */
 unsigned int tg_tx_discard(struct tg_worker *w);
