@@ -247,6 +247,7 @@ static void place(struct tg_worker *w, struct tg_burst *b, unsigned int i)
 	const struct tg_pkt *p = &b->pkt[i];
 	bool consistent, entry;
 	enum tg_reason why = first_packet(p, &consistent, &entry);
+	bool seen = b->server[i] != TG_NO_SERVER; /* shadow mode: where the other gateway sent it */
 	struct tg_flow *f = NULL;
 
 	if (why != TG_DROP_NONE) {
@@ -271,7 +272,7 @@ static void place(struct tg_worker *w, struct tg_burst *b, unsigned int i)
 		name_alternatives(w, b, i);
 	if (f == NULL) {
 		/* no state: every packet of this flow takes the same way, on every gateway */
-		if (entry && !consistent)
+		if (entry && !consistent && !seen)
 			b->server[i] = pick(w, p, true);
 		w->stats.stateless++;
 		return;
@@ -336,8 +337,7 @@ static void follow_quietly(struct tg_worker *w, struct tg_burst *b, unsigned int
 /* A flow that did not begin here, as far as this gateway saw; or one that goes on after its end. */
 static void recall(struct tg_worker *w, struct tg_burst *b, unsigned int i, struct tg_flow *f)
 {
-	if ((f->asking & TG_FLOW_ENDED) != 0 &&
-	    (f->state != TG_FLOW_SHUT || (b->pkt[i].tcp_flags & TG_TCP_SYN) != 0)) {
+	if ((f->asking & TG_FLOW_ENDED) != 0 && f->state != TG_FLOW_SHUT) {
 		f->asking &= (uint8_t)~TG_FLOW_ENDED;
 		w->own[f->server]++;
 	}
@@ -347,6 +347,53 @@ static void recall(struct tg_worker *w, struct tg_burst *b, unsigned int i, stru
 		return;
 	f->asking &= (uint8_t)~TG_FLOW_RESTORED;
 	f->estimator = tg_pirate_choose(&w->snapshot->pirate[f->key.service], &b->pkt[i]);
+}
+
+static bool is_first(const struct tg_pkt *p)
+{
+	return (p->tcp_flags & (TG_TCP_SYN | TG_TCP_ACK | TG_TCP_RST | TG_TCP_FIN)) == TG_TCP_SYN;
+}
+
+/* The entry is about to be free: what its estimator still knows counts. */
+static void flow_gone(void *ctx, struct tg_flow *f)
+{
+	struct tg_worker *w = ctx;
+	struct tg_sample s;
+
+	if (!server_stands(w, f))
+		return;
+	if (tg_pirate_finish(&w->snapshot->pirate[f->key.service],
+			     &tg_snapshot_stats(w->snapshot, f->server, w->index)->pirate,
+			     f->estimator, f->near, f->far, &s))
+		count_sample(w, f, &s);
+	leave_server(w, f);
+}
+
+/*
+ * A new connection from the ports of one that ended. It stays with the server of the old one as long as that takes new
+ * connections: a RST and a SYN that somebody guessed must not move a connection that lives (RFC 5961). NULL: it is to
+ * be placed, and so are its other packets in this burst.
+ */
+static struct tg_flow *begins_again(struct tg_worker *w, struct tg_burst *b, unsigned int i,
+				    struct tg_flow *f)
+{
+	const struct tg_config_server *s = w->snapshot->server[f->server];
+	const struct tg_pkt *p = &b->pkt[i];
+
+	flow_gone(w, f);
+	if (s != NULL && s->state == TG_SERVER_UP && s->weight > 0) {
+		memset(f->near, 0, sizeof(f->near));
+		memset(f->far, 0, sizeof(f->far));
+		f->state = TG_FLOW_NEW;
+		f->estimator = tg_pirate_choose(&w->snapshot->pirate[p->key.service], p);
+		put_on_server(w, f, f->server);
+		return f;
+	}
+	tg_flow_remove(w->flows, f);
+	for (unsigned int k = i; k < b->n; k++)
+		if (b->flow[k] == f)
+			b->flow[k] = NULL;
+	return NULL;
 }
 
 /* The branch of the diagram: an established flow is measured and keeps its server; a new one is
@@ -371,6 +418,9 @@ static void follow_flows(struct tg_worker *w, struct tg_burst *b)
 		if (unlikely(w->snapshot->bids) && (b->pkt[i].tcp_flags & TG_TCP_SYN) != 0 &&
 		    tg_auction_syn(w, b, i, f))
 			continue;
+		if (f != NULL && unlikely(f->state == TG_FLOW_SHUT) && is_first(&b->pkt[i]) &&
+		    server_stands(w, f))
+			f = begins_again(w, b, i, f);
 		if (f == NULL) {
 			if (unlikely(w->snapshot->bids))
 				tg_auction_meet(w, b, i);
@@ -621,21 +671,6 @@ void tg_pipeline_finish(struct tg_worker *w, struct tg_burst *b)
 		w->stats.dropped[b->reason[i]]++;
 		rte_pktmbuf_free(b->mbuf[i]);
 	}
-}
-
-/* The entry is about to be free: what its estimator still knows counts. */
-static void flow_gone(void *ctx, struct tg_flow *f)
-{
-	struct tg_worker *w = ctx;
-	struct tg_sample s;
-
-	if (!server_stands(w, f))
-		return;
-	if (tg_pirate_finish(&w->snapshot->pirate[f->key.service],
-			     &tg_snapshot_stats(w->snapshot, f->server, w->index)->pirate,
-			     f->estimator, f->near, f->far, &s))
-		count_sample(w, f, &s);
-	leave_server(w, f);
 }
 
 bool tg_pipeline_settle(struct tg_worker *w, const struct tg_pkt *syn, uint64_t hash,

@@ -917,6 +917,68 @@ def bonded_backup():
 
 
 @case(root=True)
+def bonded_port_and_kernel():
+    """What comes by a link of a bond and is for no service reaches the kernel: frames carry the link's id, not the bond's"""
+    from scapy.all import AsyncSniffer, sendp
+    bonds = Bonds(1)
+    twin = f"tgk{os.getpid() % 10000}"
+    bonds.g.document["ports"][0]["kernel"] = "net_tap4"
+    bonds.g.command.insert(bonds.g.command.index("--"), f"--vdev=net_tap4,iface={twin}")
+    bonds.g.write()
+    with bonds:
+        sniffer = AsyncSniffer(iface=twin, store=True, lfilter=lambda p: TCP in p and p[TCP].dport == 22)
+        sniffer.start()
+        time.sleep(0.3)
+        own = "198.51.100.2"
+        sendp([Ether(dst=bonds.macs[0], src=CLIENT_MAC) / IP(src="198.51.100.7", dst=own) / TCP(sport=5000 + n, dport=22, flags="S")
+               for n in range(20)], iface=bonds.taps["a0"], verbose=False)
+        until("20 frames are the kernel's", lambda: bonds.g.report()["packets"]["to_kernel"] >= 20)
+        time.sleep(0.5)
+        assert len([p for p in sniffer.stop() if p[IP].dst == own]) == 20
+        assert bonds.g.stop() == 0
+
+
+@case(root=True)
+def ports_used_again():
+    """A SYN from the ports of a connection that ended: the same server while it takes connections, another when it drains"""
+    from scapy.all import AsyncSniffer, sendp
+    if not os.path.exists("/dev/net/tun"):
+        raise Skip("/dev/net/tun is missing")
+    a, b = f"tgf{os.getpid() % 10000}", f"tgb{os.getpid() % 10000}"
+    with Gateway([service()], front=f"net_tap0,iface={a}", back=f"net_tap1,iface={b}") as g:
+        mac = next(p["mac"] for p in g.ask("port list")["result"] if p["name"] == "front")
+        for i in (a, b):
+            subprocess.run(["ip", "link", "set", i, "up"], check=True)
+        sniffer = AsyncSniffer(iface=b, store=True, lfilter=lambda p: TCP in p)
+        sniffer.start()
+        time.sleep(0.5)
+        sent = 0
+
+        def send(flags, seq):
+            nonlocal sent
+            sendp(Ether(dst=mac, src=CLIENT_MAC) / IP(src="198.51.100.7", dst=VIP) / TCP(sport=4000, dport=80, flags=flags, seq=seq, ack=1),
+                  iface=a, verbose=False)
+            sent += 1
+            until(f"{sent} forwarded", lambda: g.report()["packets"]["forwarded"] >= sent)
+
+        send("S", 100)
+        send("FA", 101)
+        send("S", 900000)  # ends and begins again: where it was
+        send("A", 900001)
+        name = next(s["name"] for s in g.ask("server list")["result"] if s["flows"] > 0)
+        assert g.ask("server drain", "web", name)["ok"]
+        send("S", 900000)  # repeated: no new connection
+        send("A", 900001)
+        send("RA", 900001)
+        send("S", 1800000)
+        send("A", 1800001)
+        time.sleep(0.5)
+        to = [p.dst for p in sniffer.stop() if p[IP].dst == VIP and p.dst.startswith("02:00:00:00:00:")]
+        assert len(to) == sent and len(set(to[:7])) == 1 and len(set(to[7:])) == 1 and to[0] != to[7], to
+        assert g.stop() == 0
+
+
+@case(root=True)
 def bonded_lacp():
     """net_bonding with LACP: both links carry packets once the switch agrees, one when it takes the other out"""
     with Bonds(4) as bonds:
