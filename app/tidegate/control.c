@@ -22,15 +22,23 @@
 #define COSTS_MAX_US    50000u
 #define TAKE_MS         1000u /* workers take a new snapshot within microseconds, if they run at all */
 
+/* What workers may still look at is let go when each of them has turned. */
+static void let_go(struct tg_gateway *g)
+{
+	g->leaving = true;
+	g->retired_token = rte_rcu_qsbr_start(g->qsbr);
+}
+
 /* Frees the snapshot that was replaced, once every worker has taken the new one. */
 static bool collect_retired(struct tg_gateway *g)
 {
-	if (g->retired == NULL)
+	if (!g->leaving)
 		return true;
 	if (rte_rcu_qsbr_check(g->qsbr, g->retired_token, false) == 0)
 		return false;
 	tg_snapshot_free(g->retired);
 	g->retired = NULL;
+	g->leaving = false;
 	if (g->neigh != NULL)
 		tg_neigh_purge(g->neigh);
 	return true;
@@ -217,15 +225,18 @@ int tg_control_apply(struct tg_gateway *g, struct tg_config *config, char *err, 
 		r = tg_snapshot_create(&env, config, &s, err, err_len);
 	if (r == 0) {
 		take_port_settings(g, config);
+		if (g->neigh != NULL)
+			tg_neigh_commit(g->neigh);
 		g->retired = (struct tg_snapshot *)(uintptr_t)g->snapshot;
 		__atomic_store_n(&g->snapshot, s, __ATOMIC_RELEASE);
-		g->retired_token = rte_rcu_qsbr_start(g->qsbr);
+		let_go(g);
 		tg_health_take(g, env.now);
 	} else {
 		tg_config_free(config);
 		if (g->snapshot != NULL && g->neigh != NULL) { /* what it asked for is not wanted */
 			tg_snapshot_keep_neighbours(&env, g->snapshot);
-			tg_neigh_purge(g->neigh);
+			tg_neigh_forget(g->neigh);
+			let_go(g);
 		}
 	}
 	pthread_mutex_unlock(&g->mutex);

@@ -58,7 +58,8 @@ struct tg_gateway {
 	struct tg_control_socket *socket;
 	struct tg_recording_file *recording; /* NULL: nothing is recorded */
 	struct tg_metrics_http *metrics;     /* NULL: not wanted */
-	struct tg_snapshot *retired;         /* waiting for workers to leave it */
+	bool leaving;                /* something waits for workers to leave it: */
+	struct tg_snapshot *retired; /* this, if any, and next hops that are not wanted */
 	uint64_t retired_token;
 	struct tg_load *load;     /* what is known of the servers */
 	struct tg_watch *watch;   /* what is late */

@@ -86,7 +86,7 @@ struct tg_snapshot_env {
  */
 int tg_snapshot_create(const struct tg_snapshot_env *env, struct tg_config *config,
 		       struct tg_snapshot **out, char *err, size_t err_len);
-/* Marks the next hops of a snapshot as wanted, and only those (tg_neigh_purge forgets the rest). */
+/* Marks the next hops of a snapshot as wanted, and only those (tg_neigh_forget forgets the rest). */
 void tg_snapshot_keep_neighbours(const struct tg_snapshot_env *env, const struct tg_snapshot *s);
 
 /* Frees a snapshot nobody reads any more. */

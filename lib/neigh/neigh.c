@@ -139,10 +139,7 @@ int tg_neigh_add(struct tg_neigh_table *t, uint16_t port, const struct tg_addr *
 		return -ENOSPC;
 	e->source = *source;
 	e->kept = true;
-	if (fixed != NULL)
-		__atomic_store_n(&e->word, tg_mac_word(fixed) | NEIGH_FIXED, __ATOMIC_RELAXED);
-	else if (__atomic_load_n(&e->word, __ATOMIC_RELAXED) & NEIGH_FIXED)
-		__atomic_fetch_and(&e->word, ~NEIGH_FIXED, __ATOMIC_RELAXED);
+	t->fixed[e - t->entry] = fixed != NULL ? tg_mac_word(fixed) | NEIGH_FIXED : 0;
 	*word = &e->word;
 	return 0;
 }
@@ -157,6 +154,20 @@ void tg_neigh_watch(struct tg_neigh_table *t, uint16_t port, const struct tg_add
 	e->ask_at = 0; /* it may have been put off for longer */
 }
 
+void tg_neigh_commit(struct tg_neigh_table *t)
+{
+	for (unsigned int i = 0; i < TG_NEIGH_MAX; i++) {
+		struct neigh_entry *e = &t->entry[i];
+
+		if (e->state != NEIGH_LIVE || !e->kept)
+			continue;
+		if (t->fixed[i] != 0)
+			__atomic_store_n(&e->word, t->fixed[i], __ATOMIC_RELAXED);
+		else if (__atomic_load_n(&e->word, __ATOMIC_RELAXED) & NEIGH_FIXED)
+			__atomic_fetch_and(&e->word, ~NEIGH_FIXED, __ATOMIC_RELAXED);
+	}
+}
+
 void tg_neigh_mark(struct tg_neigh_table *t)
 {
 	for (unsigned int i = 0; i < TG_NEIGH_MAX; i++) {
@@ -165,16 +176,19 @@ void tg_neigh_mark(struct tg_neigh_table *t)
 	}
 }
 
+void tg_neigh_forget(struct tg_neigh_table *t)
+{
+	for (unsigned int i = 0; i < TG_NEIGH_MAX; i++)
+		if (t->entry[i].state == NEIGH_LIVE && !t->entry[i].kept)
+			unlink_entry(t, &t->entry[i]);
+}
+
 void tg_neigh_purge(struct tg_neigh_table *t)
 {
-	for (unsigned int i = 0; i < TG_NEIGH_MAX; i++) {
-		struct neigh_entry *e = &t->entry[i];
-
-		if (e->state == NEIGH_GONE)
-			e->state = NEIGH_FREE;
-		else if (e->state == NEIGH_LIVE && !e->kept)
-			unlink_entry(t, e);
-	}
+	for (unsigned int i = 0; i < TG_NEIGH_MAX; i++)
+		if (t->entry[i].state == NEIGH_GONE)
+			t->entry[i].state = NEIGH_FREE;
+	tg_neigh_forget(t);
 }
 
 bool tg_neigh_get(const struct tg_neigh_table *t, unsigned int i, uint64_t now,

@@ -49,6 +49,7 @@ struct tg_neigh_table {
 	unsigned int cursor; /* where the next tick goes on */
 	uint16_t bucket[NEIGH_BUCKETS];
 	struct neigh_entry entry[TG_NEIGH_MAX];
+	uint64_t fixed[TG_NEIGH_MAX]; /* of an entry, as last added: its word; 0: to be asked for */
 };
 
 struct neigh_place {

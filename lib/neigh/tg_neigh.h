@@ -46,20 +46,26 @@ void tg_neigh_table_free(struct tg_neigh_table *t);
 
 /*
  * The entry of a next hop, made if it is new. *word is where its link address lives for as long
- * as the table does (what tg_route.mac points at). fixed: a configured MAC (NULL: resolve);
- * a fixed entry is never asked for and never changed by packets. An entry that is fixed no longer
- * keeps its address until asking shows otherwise. source: our address to ask from. -EINVAL if
- * that is of the other family, -ENOSPC. Control only.
+ * as the table does (what tg_route.mac points at). fixed: a configured MAC (NULL: resolve), which
+ * is the entry's from tg_neigh_commit on, so that a configuration that is refused in the end has
+ * moved nobody. source: our address to ask from. -EINVAL if that is of the other family, -ENOSPC.
+ * Control only.
  */
 int tg_neigh_add(struct tg_neigh_table *t, uint16_t port, const struct tg_addr *address,
 		 const struct tg_addr *source, const uint8_t *fixed, const uint64_t **word);
 /* The entry is one of several ways to the same place: its news must be fresh, so it is asked every second, and
  * invalid 4 s after its last answer. Until the next tg_neigh_mark. Control only. */
 void tg_neigh_watch(struct tg_neigh_table *t, uint16_t port, const struct tg_addr *address);
+/* What was added since tg_neigh_mark takes effect: a fixed entry is never asked for and never changed
+ * by packets; one that is fixed no longer keeps its address until asking shows otherwise. Control
+ * only. */
+void tg_neigh_commit(struct tg_neigh_table *t);
 /* Entries not added again since tg_neigh_mark are forgotten by tg_neigh_purge (once no worker
- * can hold a route to them). Their places are used again after the next purge, when no worker can
- * still be looking at them either. Control only. */
+ * can hold a route to them). Their places are used again after the next purge, which must come when
+ * no worker can still be looking at them either. tg_neigh_forget does the first only: for entries
+ * that no route was ever made to, whenever that is. Control only. */
 void tg_neigh_mark(struct tg_neigh_table *t);
+void tg_neigh_forget(struct tg_neigh_table *t);
 void tg_neigh_purge(struct tg_neigh_table *t);
 
 /*

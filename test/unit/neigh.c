@@ -552,44 +552,6 @@ START_TEST(table_keeps_words)
 }
 END_TEST
 
-static int add_number(unsigned int i, const uint64_t **word)
-{
-	struct tg_addr a = {
-		{0xfd, [12] = (uint8_t)(i >> 16), [14] = (uint8_t)(i >> 8), [15] = (uint8_t)i}};
-	struct tg_addr from = addr("fd::ffff");
-
-	return tg_neigh_add(table, 0, &a, &from, NULL, word);
-}
-
-START_TEST(table_is_bounded)
-{
-	static const uint64_t *words[TG_NEIGH_MAX];
-	const uint64_t *word;
-
-	for (unsigned int i = 0; i < TG_NEIGH_MAX; i++)
-		ck_assert_int_eq(add_number(i, &words[i]), 0);
-	ck_assert_int_eq(add_number(TG_NEIGH_MAX, &word), -ENOSPC);
-	tg_neigh_mark(table);
-	for (unsigned int i = 0; i < TG_NEIGH_MAX; i += 2) {
-		ck_assert_int_eq(add_number(i, &word), 0);
-		ck_assert_ptr_eq(word, words[i]);
-	}
-	tg_neigh_purge(table);
-	ck_assert_uint_eq(entries(), TG_NEIGH_MAX / 2);
-	/* what is gone has its place for one purge more: a worker may still be looking at it */
-	ck_assert_int_eq(add_number(TG_NEIGH_MAX, &word), -ENOSPC);
-	tg_neigh_purge(table);
-	ck_assert_uint_eq(entries(), TG_NEIGH_MAX / 2);
-	for (unsigned int i = 0; i < TG_NEIGH_MAX / 2; i++)
-		ck_assert_int_eq(add_number(TG_NEIGH_MAX + i, &word), 0);
-	for (unsigned int i = 0; i < TG_NEIGH_MAX; i += 2) {
-		ck_assert_int_eq(add_number(i, &word), 0);
-		ck_assert_ptr_eq(word, words[i]);
-	}
-	ck_assert_int_eq(add_number(1, &word), -ENOSPC);
-}
-END_TEST
-
 START_TEST(no_addresses)
 {
 	struct tg_neigh_local *none;
@@ -747,21 +709,6 @@ START_TEST(solicitation_bytes)
 }
 END_TEST
 
-/* No more than asked for at once, and everyone comes round. */
-START_TEST(asks_in_turn)
-{
-	const uint64_t *word;
-
-	for (unsigned int i = 0; i < 25; i++)
-		ck_assert_int_eq(add_number(i, &word), 0);
-	ck_assert_uint_eq(tick(S(1)), 10);
-	ck_assert_uint_eq(tick(S(1)), 10);
-	ck_assert_uint_eq(tick(S(1)), 5);
-	ck_assert_uint_eq(tick(S(1)), 0);
-	ck_assert_uint_eq(tick(S(2)), 10);
-}
-END_TEST
-
 static void add_case(Suite *s, const char *name, const TTest *const *tests)
 {
 	TCase *tc = tcase_create(name);
@@ -783,7 +730,6 @@ static Suite *suite(void)
 	CASE(s, "nd", nd_is_answered, nd_not_answered, nd_learns, nd_malformed, random_bytes);
 	CASE(s, "ping", ping_is_answered, ping_checksums, ping_left_alone, ping_from_nobody,
 	     ping_rate, others_are_left_alone);
-	CASE(s, "table", table_keeps_words, table_is_bounded, no_addresses);
 	CASE(s, "asking", asks_and_refreshes, watched, arp_request_bytes, solicitation_bytes,
 	     asks_in_turn);
 	return s;

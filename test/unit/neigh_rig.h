@@ -18,6 +18,7 @@ static const uint64_t *next_hop(uint16_t port, const char *a, const char *source
 	const uint64_t *word;
 
 	ck_assert_int_eq(tg_neigh_add(table, port, &address, &from, fixed, &word), 0);
+	tg_neigh_commit(table);
 	return word;
 }
 

@@ -276,3 +276,4 @@ static Suite *suite(void)
 }
 
 UNIT_MAIN_EAL(suite)
+	g.leaving = true;

@@ -715,6 +715,14 @@ def check_finds_what_start_would():
     good = Gateway([service()])
     check(good)
     check(Gateway([service(servers=[{"name": "a", "address": "10.9.9.9"}])]), "fault", "10.9.9.9")
+    bids = {"policy": "bid", "bid": {"auctions": 4096}}
+    check(Gateway([service(name=f"web{n}", ports=[80 + n], **bids) for n in range(12)]), "fault", "--no-huge with 512 MiB")
+    ports = two_ports()
+    ports[1]["mtu"] = 1300
+    six = {"name": "web6", "address": VIP6, "forward": "gue"}
+    check(Gateway([service(**six)], ports=ports), "fault", 'up to 1280 bytes must fit to server "a" (gue), and mtu 1300', "1324")
+    six["forward"] = "ipip"
+    check(Gateway([service(**six)], ports=ports))
     g = Gateway([service()])
     g.document["control"]["group"] = "nobody-has-this"
     g.write()
@@ -1356,6 +1364,16 @@ def admission_and_reloads():
         assert not reply["ok"] and "needs a restart" in json.dumps(reply), reply
     g = Gateway([admitted()], front="net_null0", back="net_null1")
     with g:
+        # refused at its very end, for want of memory: the server's link address has not moved
+        before = g.ask("neighbour list")["result"]
+        large = {"segments": {"hi_per_s": 500, "slots": 1048576}}
+        g.document["services"] = [admitted(**large)] + [{**admitted(**large), "name": f"web{n}", "ports": [54 + n]}
+                                                        for n in range(8)]
+        g.document["services"][0]["servers"][0]["mac"] = "02:00:00:00:00:99"
+        g.write()
+        reply = g.ask("config reload")
+        assert not reply["ok"] and "not enough memory for admission" in reply["error"], reply
+        assert g.ask("neighbour list")["result"] == before, g.ask("neighbour list")
         for change in ({"budget_per_s": 7000}, {"interval_us": 20000}, {"pool": "shared"}):
             g.document["services"] = [admitted(**change)]
             g.write()
