@@ -182,6 +182,7 @@ static int equip_worker(struct tg_gateway *g, struct tg_worker *w, const struct 
 	w->inbox = g->inbox;
 	w->control_out = w->index == 0 ? g->control_out : NULL;
 	w->answers = g->answers;
+	w->checked = tg_health_checked(g->health);
 	w->exception = g->exception;
 	w->qsbr = g->qsbr;
 	w->published = &g->snapshot;

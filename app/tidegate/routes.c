@@ -237,6 +237,13 @@ bool tg_route_narrow(const struct tg_config *c, const struct tg_config_service *
 	return true;
 }
 
+bool tg_route_on_link(const struct tg_config *c, const struct tg_config_server *server)
+{
+	struct way way;
+
+	return find_way(c, server, &way) && way.hop == &server->address;
+}
+
 bool tg_route_probe_source(const struct tg_config *c, const struct tg_config_service *service,
 			   const struct tg_config_server *server, struct tg_addr *out)
 {

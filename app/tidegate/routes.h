@@ -26,6 +26,9 @@ int tg_route_make(const struct tg_snapshot_env *env, const struct tg_config *c,
 bool tg_route_narrow(const struct tg_config *c, const struct tg_config_service *service,
 		     const struct tg_config_server *server, char *text, size_t room);
 
+/* Is the server itself the next hop? */
+bool tg_route_on_link(const struct tg_config *c, const struct tg_config_server *server);
+
 /* Our own address that the server's health checks come from: of the service's family, on the port
  * to the server. False: there is none (tg_route_check says so). */
 bool tg_route_probe_source(const struct tg_config *c, const struct tg_config_service *service,

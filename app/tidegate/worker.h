@@ -95,6 +95,7 @@ struct tg_worker {
 	struct rte_ring **inbox;        /* by worker index: packets handed over to it */
 	struct rte_ring *control_out;   /* frames that control and the kernel want sent, worker 0 */
 	struct rte_ring *answers;       /* to health checks: to control; shared by all workers */
+	const uint16_t *checked;        /* by port of health checks: server id; control's */
 	struct tg_exception *exception; /* the way to the kernel, shared; NULL: there is none */
 	struct tg_rx *rx;               /* one a port */
 	struct tg_tx *tx;               /* one a port */

@@ -72,6 +72,7 @@ enum tg_verdict {
 	X(STOPPED, "stopped", "forwarding was stopped by `forwarding stop`")                   \
 	X(KERNEL, "kernel_full", "more for the kernel than its ring holds")                    \
 	X(PROBE, "probe_full", "more answers to health checks than control takes")             \
+	X(PROBE_STRAY, "probe_stray", "at a port of health checks, and no answer to one")      \
 	X(SHADOW, "shadow", "shadow mode: decided and counted, not sent")
 
 enum tg_reason {

@@ -1500,6 +1500,32 @@ def health_probe_frames():
     with_checked_servers(services, judge)
 
 
+@case(root=True)
+def health_answers_of_strangers():
+    """Another link address: believed by tcp's numbers, not for udp; what no check asked for is dropped by name"""
+    services = [service(name="seq", health={"type": "tcp", **HEALTH}, servers=[server("s", 11)]),
+                service(name="plain", address="192.0.2.12", protocol="udp", ports=[53], servers=[server("s", 12)],
+                        health={"type": "udp", "payload": "00", "expect": True, **HEALTH})]
+    def judge(g, servers, mac):
+        def row(name):
+            return checked_servers(g, name)["s"]
+        until("passed", lambda: passed(row("seq")) and passed(row("plain")))
+        servers.mode.update({f"02:00:00:00:00:{n:02x}": "posed" for n in (11, 12)})
+        until("plain is down", lambda: row("plain")["health"] == "down")
+        assert row("plain")["health_reason"] == "silent", row("plain")
+        checks, failures = row("seq")["health_checks"], row("seq")["health_failures"]
+        until("seq goes on", lambda: row("seq")["health_checks"] > checks + 2)
+        assert row("seq")["health_failures"] == failures and row("seq")["health"] == "up", row("seq")
+        taken = g.report()["packets"]["taken_in"]
+        flood = [Ether(dst=mac, src="02:00:00:00:00:ee") / IP(src="10.0.0.9", dst=health.OWN) / UDP(sport=53, dport=61000 + n)
+                 for n in range(1000)]
+        for p in flood:
+            servers.socket.send(bytes(p))
+        until("dropped", lambda: g.report()["drops"].get("probe_stray", 0) > 900)
+        assert g.report()["packets"]["taken_in"] - taken < 100
+    with_checked_servers(services, judge)
+
+
 def send_front(g, packets):
     from scapy.all import sendp
     mac = next(p["mac"] for p in g.ask("port list")["result"] if p["name"] == "front")

@@ -18,7 +18,7 @@ def bare(p):
 
 
 class Servers:
-    """mode: link address -> answer, silent, refuse, error (HTTP 500), unreachable. probes: frames by link address."""
+    """mode: link address -> answer, posed (the same from another link address), silent, refuse, error (HTTP 500), unreachable. probes: frames by link address."""
 
     def __init__(self, interface, gateway_mac):
         self.gateway_mac, self.mode, self.probes, self.done = gateway_mac, {}, [], False
@@ -44,7 +44,8 @@ class Servers:
                 continue
             self.probes.append((time.time(), frame))
             for answer in self.answers(frame, self.mode.get(frame.dst, "answer")):
-                self.socket.send(bytes(Ether(dst=self.gateway_mac, src=frame.dst) / answer))
+                src = "02:00:00:00:00:ee" if self.mode.get(frame.dst) == "posed" else frame.dst
+                self.socket.send(bytes(Ether(dst=self.gateway_mac, src=src) / answer))
 
     def answers(self, frame, mode):
         ip = bare(frame)
@@ -52,7 +53,7 @@ class Servers:
         if mode == "silent":
             return []
         if UDP in ip:
-            if mode == "answer":
+            if mode in ("answer", "posed"):
                 return [back / UDP(sport=ip.dport, dport=ip.sport) / Raw(b"yes")]
             return [back / ICMP(type=3, code=3) / Raw(bytes(ip)[:28])]
         segment = ip[TCP]

@@ -29,6 +29,11 @@ void tg_health_free(struct tg_health *h)
 	free(h);
 }
 
+const uint16_t *tg_health_checked(const struct tg_health *h)
+{
+	return h != NULL ? h->holder : NULL;
+}
+
 static void add_own(struct tg_health_sources *p, const struct tg_addr *a)
 {
 	for (unsigned int i = 0; i < p->n; i++)
@@ -47,7 +52,7 @@ int tg_health_sources_make(const struct tg_snapshot_env *env, const struct tg_sn
 		any = any || s->config->services[i].health.type != TG_HEALTH_OFF;
 	if (!any)
 		return 0;
-	*out = calloc(1, sizeof(**out) + s->n_servers * sizeof((*out)->from[0]));
+	*out = calloc(1, sizeof(**out) + s->n_servers * sizeof((*out)->server[0]));
 	if (*out == NULL)
 		return -ENOMEM;
 	for (unsigned int i = 0; i < s->n_servers; i++) {
@@ -57,9 +62,10 @@ int tg_health_sources_make(const struct tg_snapshot_env *env, const struct tg_sn
 			continue;
 		v = s->service[s->service_of[i]];
 		if (v->health.type == TG_HEALTH_OFF ||
-		    !tg_route_probe_source(s->config, v, s->server[i], &(*out)->from[i]))
+		    !tg_route_probe_source(s->config, v, s->server[i], &(*out)->server[i].from))
 			continue;
-		add_own(*out, &(*out)->from[i]);
+		add_own(*out, &(*out)->server[i].from);
+		(*out)->server[i].on_link = tg_route_on_link(s->config, s->server[i]);
 	}
 	return 0;
 }
@@ -76,7 +82,7 @@ static bool is_checked(const struct tg_gateway *g, unsigned int server)
 
 	return s->probing != NULL && server < s->n_servers && s->server[server] != NULL &&
 	       health_service(g, (uint16_t)server)->health.type != TG_HEALTH_OFF &&
-	       !tg_addr_eq(&s->probing->from[server], &unset);
+	       !tg_addr_eq(&s->probing->server[server].from, &unset);
 }
 
 /* One that is checked from now on, or still, perhaps by other rules. */
@@ -253,7 +259,7 @@ void tg_health_tick(struct tg_gateway *g, uint64_t now)
 		settle(g);
 	pthread_mutex_unlock(&g->mutex);
 	if (!h->apply ||
-	    g->retired != NULL) /* a worker still reads the one before: at another tick */
+	    g->leaving) /* a worker still reads the one before: at another tick */
 		return;
 	if (tg_control_renew(g, err, sizeof(err)) == 0)
 		h->apply = false;

@@ -40,7 +40,12 @@ void tg_health_take(struct tg_gateway *g, uint64_t now);
 /* Control's tick, not under the mutex: it may put another snapshot in force. */
 void tg_health_tick(struct tg_gateway *g, uint64_t now);
 
-/* Packet path: answers to probes go to control; what its ring has no room for is dropped. */
+/* Which server's check is under way at each of the TG_HEALTH_PORTS, TG_NO_SERVER: none. Control stores
+ * single words while workers read them. NULL for NULL. */
+const uint16_t *tg_health_checked(const struct tg_health *h);
+
+/* Packet path: what can be an answer to a check under way goes to control, anything else at the ports
+ * of checks is dropped, and so is what control's ring has no room for. */
 void tg_health_answers(struct tg_worker *w, struct tg_burst *b);
 
 /* The gateway stops: answers that control has not looked at are let go. */

@@ -10,7 +10,10 @@
 struct tg_health_sources {
 	unsigned int n;
 	struct tg_addr own[TG_PORTS_MAX * TG_PORT_ADDRESSES_MAX]; /* each once */
-	struct tg_addr from[]; /* by server id; unset: it is not checked */
+	struct {
+		struct tg_addr from; /* unset: it is not checked */
+		bool on_link;        /* its own link address is where frames go */
+	} server[];                  /* by id */
 };
 
 struct health_entry {

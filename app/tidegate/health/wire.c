@@ -23,6 +23,56 @@ static bool is_own(const struct tg_health_sources *p, const struct tg_addr *a)
 	return false;
 }
 
+static uint16_t port_asked(const struct tg_config_service *v)
+{
+	return v->health.port != 0 ? v->health.port : v->ports[0];
+}
+
+/* It must come from where the probes of that server's checks go to, and to where they come from. */
+static bool is_about(const struct tg_snapshot *s, uint16_t server, const struct tg_pkt *p)
+{
+	const struct tg_config_service *v;
+
+	if (s->probing == NULL || server >= s->n_servers || s->server[server] == NULL)
+		return false;
+	v = s->service[s->service_of[server]];
+	return p->key.protocol == (v->health.type == TG_HEALTH_UDP ? IPPROTO_UDP : IPPROTO_TCP) &&
+	       tg_addr_eq(&p->key.client, &v->address) &&
+	       tg_addr_eq(&p->dst, &s->probing->server[server].from) &&
+	       ntohs(p->key.client_port) == port_asked(v);
+}
+
+static bool is_from_hop(const struct tg_snapshot *s, uint16_t server, const struct rte_mbuf *m)
+{
+	const uint8_t *frame = rte_pktmbuf_mtod(m, const uint8_t *);
+	const uint64_t *mac = s->route[server].mac;
+
+	return mac != NULL &&
+	       ((__atomic_load_n(mac, __ATOMIC_RELAXED) ^ tg_mac_word(frame + RTE_ETHER_ADDR_LEN)) &
+		(2 * TG_MAC_VALID - 1)) == 0;
+}
+
+/* Why not, of a packet at a port of checks; TG_DROP_NONE: control shall see it. Anybody can write
+ * the addresses of an answer. What comes by the link that probes go out by is believed. Of the rest,
+ * TCP's numbers tell control what is true (servers on bonded links and redundant routers do send
+ * from other link addresses), and it has half of the ring: it cannot push out what is believed. UDP has no numbers:
+ * a server on the link must answer by its own. */
+static enum tg_reason refused(const struct tg_worker *w, const struct tg_burst *b, unsigned int i,
+			      uint16_t port)
+{
+	const struct tg_snapshot *s = w->snapshot;
+	uint16_t server = __atomic_load_n(&w->checked[port - TG_HEALTH_PORT_FIRST],
+					  __ATOMIC_RELAXED);
+
+	if (!is_about(s, server, &b->pkt[i]))
+		return TG_DROP_PROBE_STRAY;
+	if (is_from_hop(s, server, b->mbuf[i]))
+		return TG_DROP_NONE;
+	if (b->pkt[i].key.protocol == IPPROTO_UDP && s->probing->server[server].on_link)
+		return TG_DROP_PROBE_STRAY;
+	return rte_ring_count(w->answers) < TG_HEALTH_ANSWERS / 2 ? TG_DROP_NONE : TG_DROP_PROBE;
+}
+
 void tg_health_answers(struct tg_worker *w, struct tg_burst *b)
 {
 	if (w->ports[b->port].role ==
@@ -30,17 +80,21 @@ void tg_health_answers(struct tg_worker *w, struct tg_burst *b)
 		return;
 	for (unsigned int i = 0; i < b->n; i++) {
 		uint16_t port = ntohs(b->pkt[i].key.service_port);
+		enum tg_reason why;
 
 		if (likely(port < TG_HEALTH_PORT_FIRST ||
 			   port >= TG_HEALTH_PORT_FIRST + TG_HEALTH_PORTS) ||
 		    b->verdict[i] != TG_FORWARD || !is_own(w->snapshot->probing, &b->pkt[i].dst))
 			continue;
-		if (rte_ring_mp_enqueue(w->answers, b->mbuf[i]) == 0) {
-			b->verdict[i] = TG_TAKEN;
-			w->stats.taken_in++;
-		} else {
-			tg_drop(b, i, TG_DROP_PROBE);
+		why = refused(w, b, i, port);
+		if (why == TG_DROP_NONE && rte_ring_mp_enqueue(w->answers, b->mbuf[i]) != 0)
+			why = TG_DROP_PROBE;
+		if (why != TG_DROP_NONE) {
+			tg_drop(b, i, why);
+			continue;
 		}
+		b->verdict[i] = TG_TAKEN;
+		w->stats.taken_in++;
 	}
 }
 
@@ -76,10 +130,10 @@ static struct tg_probe probe_of(const struct tg_gateway *g, uint16_t server)
 	const struct tg_config_service *v = health_service(g, server);
 
 	return (struct tg_probe){
-		.from = g->snapshot->probing->from[server],
+		.from = g->snapshot->probing->server[server].from,
 		.to = v->address,
 		.from_port = g->health->entry[server].own_port,
-		.to_port = v->health.port != 0 ? v->health.port : v->ports[0],
+		.to_port = port_asked(v),
 	};
 }
 
@@ -120,7 +174,8 @@ static int send_act(struct tg_gateway *g, uint16_t server, enum tg_check_act act
 void health_release(struct tg_health *h, struct health_entry *e)
 {
 	if (e->own_port != 0)
-		h->holder[e->own_port - TG_HEALTH_PORT_FIRST] = TG_NO_SERVER;
+		__atomic_store_n(&h->holder[e->own_port - TG_HEALTH_PORT_FIRST], TG_NO_SERVER,
+				 __ATOMIC_RELAXED);
 	e->own_port = 0;
 }
 
@@ -153,7 +208,7 @@ static bool take_port(struct tg_health *h, uint16_t server, uint32_t random)
 
 		if (h->holder[at] != TG_NO_SERVER)
 			continue;
-		h->holder[at] = server;
+		__atomic_store_n(&h->holder[at], server, __ATOMIC_RELAXED);
 		h->entry[server].own_port = (uint16_t)(TG_HEALTH_PORT_FIRST + at);
 		return true;
 	}
@@ -197,26 +252,15 @@ static bool read_answer(const struct rte_mbuf *m, const struct tg_pkt *p, struct
 	return true;
 }
 
-/* Whose check is a packet about? It must come from where the probe went to. */
+/* Whose check is a packet about? */
 static uint16_t asker(const struct tg_gateway *g, const struct tg_pkt *p)
 {
 	uint16_t port = ntohs(p->key.service_port), server;
-	struct tg_probe probe;
-	uint8_t protocol;
 
 	if (port < TG_HEALTH_PORT_FIRST || port >= TG_HEALTH_PORT_FIRST + TG_HEALTH_PORTS)
 		return TG_NO_SERVER;
 	server = g->health->holder[port - TG_HEALTH_PORT_FIRST];
-	if (server == TG_NO_SERVER)
-		return server;
-	probe = probe_of(g, server);
-	protocol = health_service(g, server)->health.type == TG_HEALTH_UDP ? IPPROTO_UDP
-									   : IPPROTO_TCP;
-	return p->key.protocol == protocol && tg_addr_eq(&p->key.client, &probe.to) &&
-			       tg_addr_eq(&p->dst, &probe.from) &&
-			       ntohs(p->key.client_port) == probe.to_port
-		       ? server
-		       : TG_NO_SERVER;
+	return is_about(g->snapshot, server, p) ? server : TG_NO_SERVER;
 }
 
 static void take_answer(struct tg_gateway *g, const struct rte_mbuf *m, uint64_t now)
