@@ -360,6 +360,8 @@ int tg_gateway_start(struct tg_gateway *g, const struct tg_options *options,
 		return r;
 	}
 	r = tg_gateway_make(g, options, &env, config, err, err_len);
+		if (g->restart != NULL) /* its thread reads what is freed next */
+			tg_restart_end(g->restart, false);
 	if (r != 0)
 		return r;
 	r = tg_restart_attach(g);

@@ -413,6 +413,8 @@ void tg_restart_end(struct tg_restart *r, bool save_flows)
 	for (unsigned int i = 0; i < r->g->n_workers; i++) {
 		struct tg_restart_feed *feed = r->feed[i];
 
+		if (feed == NULL) /* there was no memory for it */
+			continue;
 		for (unsigned int k = 0; k < TG_RESTART_CHUNKS; k++) {
 			feed->chunk[k].full = false;
 			feed->chunk[k].n = 0;
