@@ -319,6 +319,21 @@ int tg_control_load(struct tg_gateway *g, struct tg_config *config, char *err, s
 		return r;
 	}
 	if (g->snapshot != NULL)
+/* The SYN-ACKs that auctions hold need buffers, which are allocated at the start. */
+static int check_auctions(const struct tg_gateway *g, const struct tg_config *c, char *err,
+			  size_t err_len)
+{
+	unsigned int n = tg_config_auctions(c);
+
+	if (n <= g->auctions)
+		return 0;
+	snprintf(err, err_len,
+		 "services[].bid.auctions: %u in all services with policy \"bid\", and there are buffers for %u "
+		 "as at the start: more needs a restart",
+		 n, g->auctions);
+	return -EBUSY;
+}
+
 		keep_states(g, config);
 	r = tg_control_apply(g, config, err, err_len);
 	if (r == 0)
@@ -329,6 +344,10 @@ int tg_control_load(struct tg_gateway *g, struct tg_config *config, char *err, s
 
 int tg_control_reload(struct tg_gateway *g, char *err, size_t err_len)
 {
+	} else {
+		r = check_auctions(g, config, err, err_len);
+	}
+	if (r != 0) {
 	struct tg_config_report report = {0};
 	struct tg_config *config = NULL;
 	int r = tg_config_load(g->options->config, &config, &report);

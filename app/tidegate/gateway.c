@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <rte_cycles.h>
-#include <rte_ethdev.h>
 #include <rte_lcore.h>
 #include <rte_mbuf.h>
 #include <rte_mempool.h>
@@ -28,9 +27,6 @@
 #include "tg_mem.h"
 #include "tsc.h"
 
-#define INBOX_SIZE       4096
-#define CONTROL_OUT_SIZE 1024
-#define POOL_CACHE       256
 #define AGE_PERIOD_MS    1 /* a sweep step round; the whole table in about a second */
 #define AGE_STEP_BUCKETS 16
 
@@ -47,41 +43,21 @@ static void find_workers(struct tg_gateway_env *env)
 		env->lcore[env->n_workers++] = rte_get_main_lcore();
 }
 
-/* Room for the largest frame of any port in one buffer: the stages read no chains on receive. */
-static uint16_t buffer_size(const struct tg_config *c)
-{
-	unsigned int room = RTE_MBUF_DEFAULT_DATAROOM;
-
-	for (unsigned int p = 0; p < c->n_ports; p++)
-		room = RTE_MAX(room,
-			       c->ports[p].mtu + 64u); /* link header, two tags, and to spare */
-	return (uint16_t)RTE_MIN(room + RTE_PKTMBUF_HEADROOM, (unsigned int)UINT16_MAX);
-}
-
-/* Buffers for every ring, list and burst that can hold one, on each node that is used. */
+/* On each node that is used. */
 static int make_pools(struct tg_gateway *g, const struct tg_config *c, char *err, size_t err_len)
 {
-	unsigned int n = g->n_workers * (INBOX_SIZE + POOL_CACHE * 2 + TG_BURST_MAX * 4);
+	unsigned int n = tg_buffers_wanted(c, g->n_workers);
 	struct rte_mempool *any = NULL;
 
-	n += TG_HEALTH_ANSWERS + CONTROL_OUT_SIZE;
-	if (tg_config_has_admission(c))
-		n += g->n_workers * TG_ADMIT_CLASSES * TG_WAITING_MAX;
-	for (unsigned int p = 0; p < c->n_ports; p++)
-		n += c->ports[p].kernel[0] != '\0' ? TG_EXCEPTION_BUFFERS : 0;
-	for (unsigned int p = 0; p < c->n_ports; p++)
-		n += g->n_workers *
-		     (c->ports[p].rx_descriptors + c->ports[p].tx_descriptors + TG_TX_WAITING);
-	for (unsigned int i = 0; i < c->n_services; i++) /* SYN-ACKs that auctions hold */
-		if (c->services[i].policy == TG_POLICY_BID)
-			n += g->n_workers * c->services[i].bid.auctions * TG_BID_HELD;
-	g->n_pools = RTE_MIN(rte_socket_count(), (unsigned int)TG_NODES_MAX);
+	g->auctions = tg_config_auctions(c);
+	g->n_pools = RTE_MIN(rte_socket_count(), TG_NODES_MAX);
 	for (unsigned int i = 0; i < g->n_pools; i++) {
 		char name[32];
 		int node = rte_socket_id_by_idx(i);
 
 		snprintf(name, sizeof(name), "%spackets_%d", g->name, node);
-		g->pool[i] = rte_pktmbuf_pool_create(name, n, POOL_CACHE, 0, buffer_size(c), node);
+		g->pool[i] = rte_pktmbuf_pool_create(name, n, TG_BUFFER_CACHE, 0, tg_buffer_size(c),
+						     node);
 		if (g->pool[i] != NULL && any == NULL)
 			any = g->pool[i];
 	}
@@ -95,7 +71,7 @@ static int make_pools(struct tg_gateway *g, const struct tg_config *c, char *err
 		err, err_len,
 		"not enough memory for %u packet buffers (%u MiB): give more huge pages "
 		"(drivers-conf/hugepages.sh), a larger -m with --no-huge, or smaller ports[].rx_descriptors",
-		n, (unsigned int)((uint64_t)n * (buffer_size(c) + 256u) >> 20));
+		n, tg_buffers_mib(c, n));
 	return -ENOMEM;
 }
 
@@ -138,12 +114,12 @@ static int make_rings(struct tg_gateway *g, char *err, size_t err_len)
 	snprintf(err, err_len, "not enough memory for the rings between workers");
 	for (unsigned int i = 0; i < g->n_workers; i++) {
 		snprintf(name, sizeof(name), "%sinbox_%u", g->name, i);
-		g->inbox[i] = rte_ring_create(name, INBOX_SIZE, rte_socket_id(), RING_F_SC_DEQ);
+		g->inbox[i] = rte_ring_create(name, TG_INBOX_SIZE, rte_socket_id(), RING_F_SC_DEQ);
 		if (g->inbox[i] == NULL)
 			return -ENOMEM;
 	}
 	snprintf(name, sizeof(name), "%scontrol_out", g->name);
-	g->control_out = rte_ring_create(name, CONTROL_OUT_SIZE, rte_socket_id(), RING_F_SC_DEQ);
+	g->control_out = rte_ring_create(name, TG_CONTROL_OUT_SIZE, rte_socket_id(), RING_F_SC_DEQ);
 	snprintf(name, sizeof(name), "%sanswers", g->name);
 	g->answers = rte_ring_create(name, TG_HEALTH_ANSWERS, rte_socket_id(), RING_F_SC_DEQ);
 	return g->control_out != NULL && g->answers != NULL ? 0 : -ENOMEM;
@@ -360,8 +336,6 @@ int tg_gateway_start(struct tg_gateway *g, const struct tg_options *options,
 		return r;
 	}
 	r = tg_gateway_make(g, options, &env, config, err, err_len);
-		if (g->restart != NULL) /* its thread reads what is freed next */
-			tg_restart_end(g->restart, false);
 	if (r != 0)
 		return r;
 	r = tg_restart_attach(g);
@@ -386,6 +360,8 @@ int tg_gateway_start(struct tg_gateway *g, const struct tg_options *options,
 	}
 	if (r != 0) {
 		tg_gateway_stop(g);
+		if (g->restart != NULL) /* its thread reads what is freed next */
+			tg_restart_end(g->restart, false);
 		tg_gateway_free(g);
 	}
 	return r;

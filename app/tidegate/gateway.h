@@ -11,12 +11,11 @@
 
 #include <pthread.h>
 
+#include "buffers.h"
 #include "choice/costs.h"
 #include "snapshot.h"
 #include "start/options.h"
 #include "worker.h"
-
-#define TG_NODES_MAX 8
 
 struct rte_mempool;
 struct rte_rcu_qsbr;
@@ -37,6 +36,7 @@ struct tg_gateway {
 	uint64_t started; /* ticks */
 	uint8_t flow_secret[TG_FLOW_SECRET_SIZE];
 	unsigned int n_pools;
+	unsigned int auctions; /* that the pools have buffers for, open at once a worker */
 	struct rte_mempool *pool[TG_NODES_MAX]; /* in EAL's order of nodes; some may be borrowed */
 	unsigned int n_ports;
 	struct tg_port ports[TG_PORTS_MAX];
@@ -58,8 +58,8 @@ struct tg_gateway {
 	struct tg_control_socket *socket;
 	struct tg_recording_file *recording; /* NULL: nothing is recorded */
 	struct tg_metrics_http *metrics;     /* NULL: not wanted */
-	bool leaving;                /* something waits for workers to leave it: */
-	struct tg_snapshot *retired; /* this, if any, and next hops that are not wanted */
+	bool leaving;                        /* something waits for workers to leave it: */
+	struct tg_snapshot *retired;         /* this, if any, and next hops that are not wanted */
 	uint64_t retired_token;
 	struct tg_load *load;     /* what is known of the servers */
 	struct tg_watch *watch;   /* what is late */

@@ -22,3 +22,13 @@ void tg_read_bid(struct tg_reader *r, const struct tg_config_key *k, json_t *v, 
 	(void)k;
 	tg_read_object(r, bid_keys, TG_COUNT(bid_keys), v, bid);
 }
+
+unsigned int tg_config_auctions(const struct tg_config *c)
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < c->n_services; i++)
+		if (c->services[i].policy == TG_POLICY_BID)
+			n += c->services[i].bid.auctions;
+	return n;
+}

@@ -144,6 +144,8 @@ struct tg_config_service *tg_config_add_service(struct tg_config *c);
 struct tg_config_server *tg_config_add_server(struct tg_config_service *s);
 /* Does any service have it? */
 bool tg_config_has_admission(const struct tg_config *c);
+/* Open at once a worker, over all services that take bids. */
+unsigned int tg_config_auctions(const struct tg_config *c);
 /* For a copy of a service; NULL: it has none, or no memory. */
 struct tg_admit_params *tg_config_copy_admission(const struct tg_config_service *s);
 void tg_config_free(struct tg_config *c);

@@ -706,7 +706,7 @@ def large_refused_reload_leaves_room():
 
 @case(quick=True)
 def check_finds_what_start_would():
-    """--check names what the start would: an unreachable server, no such group, a file in the socket's place"""
+    """--check names what the start would: too little memory for bids, an unreachable server, no such group, a file in the socket's place"""
     def check(g, *words):
         r = subprocess.run([TIDEGATE, "--no-huge", "-m", "512", "-l", "1", "--", "--config", g.config, "--check"],
                            capture_output=True, text=True, timeout=20)
@@ -1239,15 +1239,24 @@ def killed_gateway_has_its_last_snapshot():
 
 
 @case()
-def first_auction_by_reload():
-    """A reload may bring in the first service with bids while workers run"""
-    for _ in range(6):
-        with Gateway([service()]) as g:
-            g.document["services"] = [service(policy="bid")]
-            g.write()
-            assert g.ask("config reload")["ok"], g.output()
-            time.sleep(0.05)
-            assert g.stop() == 0, g.output()
+def auctions_by_reload():
+    """Services may begin to take bids, and more of them, as far as the start allocated buffers; beyond: a restart"""
+    def reload(g, *services):
+        g.document["services"] = list(services)
+        g.write()
+        return g.ask("config reload")
+    with Gateway([service(policy="bid", bid={"auctions": 100})]) as g:
+        assert reload(g, service())["ok"]
+        assert reload(g, service(policy="bid", bid={"auctions": 50}),
+                      service(name="more", ports=[81], policy="bid", bid={"auctions": 50}))["ok"], g.output()
+        reply = reload(g, service(policy="bid", bid={"auctions": 101}))
+        assert not reply["ok"] and "101 in all" in reply["error"] and "for 100" in reply["error"], reply
+        assert len(g.ask("service list")["result"]) == 2
+        assert g.stop() == 0, g.output()
+    with Gateway([service()]) as g:
+        reply = reload(g, service(policy="bid"))
+        assert not reply["ok"] and "needs a restart" in reply["error"], reply
+        assert g.stop() == 0, g.output()
 
 
 @case()
@@ -1362,9 +1371,10 @@ def admission_and_reloads():
         g.write()
         reply = g.ask("config reload")
         assert not reply["ok"] and "needs a restart" in json.dumps(reply), reply
-    g = Gateway([admitted()], front="net_null0", back="net_null1")
+    unknown = {"name": "a", "address": "10.0.0.11"}
+    g = Gateway([{**admitted(), "servers": [unknown]}], front="net_null0", back="net_null1")
     with g:
-        # refused at its very end, for want of memory: the server's link address has not moved
+        # refused at its very end, for want of memory: the server's link address is as unknown as before
         before = g.ask("neighbour list")["result"]
         large = {"segments": {"hi_per_s": 500, "slots": 1048576}}
         g.document["services"] = [admitted(**large)] + [{**admitted(**large), "name": f"web{n}", "ports": [54 + n]}

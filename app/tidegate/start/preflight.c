@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "buffers.h"
 #include "restart/restart.h"
 #include "routes.h"
 #include "start/host.h"
@@ -86,30 +87,25 @@ static unsigned int lcores(const struct tg_options *o)
 	return n != 0 ? n : (unsigned int)sysconf(_SC_NPROCESSORS_ONLN);
 }
 
-/* What the gateway allocates, MiB: flow tables, buffers, and a margin for EAL itself. */
-static uint64_t memory_needed(const struct tg_config *c, unsigned int workers)
+/* What the gateway allocates, MiB: flow tables, buffers on each node, and a margin for EAL itself. */
+static uint64_t memory_needed(const struct tg_config *c, unsigned int workers, unsigned int nodes)
 {
-	uint64_t buffers = workers * 4864u, size = 2304;
-
-	for (unsigned int p = 0; p < c->n_ports; p++) {
-		buffers += workers *
-			   (c->ports[p].rx_descriptors + c->ports[p].tx_descriptors + 256u);
-		size = RTE_MAX(size, c->ports[p].mtu + 384u);
-	}
-	return workers * ((uint64_t)c->flow_table.slots * 130 >> 20) + (buffers * size >> 20) + 48;
+	return workers * ((uint64_t)c->flow_table.slots * 130 >> 20) +
+	       (uint64_t)nodes * tg_buffers_mib(c, tg_buffers_wanted(c, workers)) + 48;
 }
 
 static void check_memory(const struct tg_options *o, const struct tg_config *c)
 {
 	unsigned int n = lcores(o), workers = n > 1 ? n - 1 : 1;
-	uint64_t need = memory_needed(c, workers), page = meminfo("Hugepagesize") / 1024, have;
+	unsigned int nodes = numa_available() < 0 ? 1 : (unsigned int)numa_num_configured_nodes();
+	bool huge = eal_option(o, "--no-huge") == NULL; /* without, all memory is of one node */
+	uint64_t need = memory_needed(c, workers, huge ? RTE_MIN(nodes, TG_NODES_MAX) : 1);
+	uint64_t page = meminfo("Hugepagesize") / 1024, have;
 	const char *m = eal_option(o, "-m");
 
-	printf("host: %u worker%s, %d NUMA node%s, about %llu MiB of packet memory\n", workers,
-	       workers == 1 ? "" : "s", numa_available() < 0 ? 1 : numa_num_configured_nodes(),
-	       numa_available() < 0 || numa_num_configured_nodes() == 1 ? "" : "s",
-	       (unsigned long long)need);
-	if (eal_option(o, "--no-huge") != NULL) {
+	printf("host: %u worker%s, %u NUMA node%s, about %llu MiB of packet memory\n", workers,
+	       workers == 1 ? "" : "s", nodes, nodes == 1 ? "" : "s", (unsigned long long)need);
+	if (!huge) {
 		have = m != NULL ? strtoull(m, NULL, 10) : 64;
 		if (have < need)
 			fault("--no-huge with %llu MiB: %llu MiB are needed; add -m %llu",
