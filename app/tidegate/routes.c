@@ -120,6 +120,22 @@ static const struct tg_addr *probe_source(const struct tg_config *c,
 	return own_address(&c->ports[w->port], &service->address);
 }
 
+/* Nobody sends shorter ones than this for being told so (RFC 8200 section 5). */
+#define IPV6_LEAST 1280u
+
+/* The longest packet that fits to the server. */
+static unsigned int room_of(const struct tg_config *c, const struct tg_config_service *service,
+			    const struct tg_config_server *server, const struct way *way)
+{
+	const struct tg_route r = {
+		.remote = server->address,
+		.forward = (uint8_t)service->forward,
+		.mtu = c->ports[way->port].mtu,
+	};
+
+	return tg_encap_room(&r);
+}
+
 static int choose_way(const struct tg_config *c, const struct tg_config_service *service,
 		      const struct tg_config_server *server, struct way *way, char *err,
 		      size_t err_len)
@@ -148,6 +164,16 @@ static int choose_way(const struct tg_config *c, const struct tg_config_service 
 			 "one to its addresses",
 			 service->name, tg_addr_format(&service->address, text, sizeof(text)),
 			 c->ports[way->port].name);
+		return -EINVAL;
+	}
+	if (!tg_addr_is_v4(&service->address) && room_of(c, service, server, way) < IPV6_LEAST) {
+		snprintf(err, err_len,
+			 "service \"%s\": IPv6 packets of up to %u bytes must fit to server \"%s\" (%s), and mtu %u of "
+			 "port \"%s\" leaves %u: set it to %u at least, and the link too",
+			 service->name, IPV6_LEAST, server->name, tg_forward_name(service->forward),
+			 c->ports[way->port].mtu, c->ports[way->port].name,
+			 room_of(c, service, server, way),
+			 IPV6_LEAST + c->ports[way->port].mtu - room_of(c, service, server, way));
 		return -EINVAL;
 	}
 	if (service->policy == TG_POLICY_BID && way->hop != &server->address) {
@@ -210,7 +236,6 @@ int tg_route_make(const struct tg_snapshot_env *env, const struct tg_config *c,
 bool tg_route_narrow(const struct tg_config *c, const struct tg_config_service *service,
 		     const struct tg_config_server *server, char *text, size_t room)
 {
-	struct tg_route r = {.remote = server->address, .forward = (uint8_t)service->forward};
 	unsigned int longest = 0, fits;
 	const struct tg_config_port *p;
 	struct way way;
@@ -221,8 +246,7 @@ bool tg_route_narrow(const struct tg_config *c, const struct tg_config_service *
 		if (c->ports[i].role != TG_ROLE_SERVER)
 			longest = RTE_MAX(longest, c->ports[i].mtu);
 	p = &c->ports[way.port];
-	r.mtu = p->mtu;
-	fits = tg_encap_room(&r);
+	fits = room_of(c, service, server, &way);
 	if (fits >= longest)
 		return false;
 	snprintf(
