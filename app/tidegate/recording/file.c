@@ -29,9 +29,9 @@ struct tg_recording_file {
 	char name[TG_NAME_MAX];
 	char filter[256];
 	uint32_t seconds, packets, megabytes, files;
-	uint64_t ends; /* ticks */
-	bool over;     /* told by stop or by its bounds; workers may still hold it */
-	uint64_t token;
+	uint64_t ends;  /* ticks */
+	bool over;      /* told by stop or by its bounds: nothing more is written */
+	uint64_t token; /* of the turn after which no worker holds it; 0: it is under way */
 	rte_pcapng_t *out;
 	unsigned int number; /* of the file under way */
 	uint64_t bytes;      /* in it */
@@ -262,7 +262,6 @@ static unsigned int drain(struct tg_gateway *g, struct tg_recording_file *f)
 /* Workers see it no more; freed when none can hold it. */
 static void retire(struct tg_gateway *g, struct tg_recording_file *f)
 {
-	f->over = true;
 	show_workers(g, NULL);
 	f->token = rte_rcu_qsbr_start(g->qsbr);
 }
@@ -284,8 +283,7 @@ void tg_recording_tick(struct tg_gateway *g, uint64_t now)
 		retire(g, f);
 	if (f->token == 0 || rte_rcu_qsbr_check(g->qsbr, f->token, false) == 0)
 		return;
-	g->recording = NULL;
-	release(f);
+	tg_recording_end(g);
 }
 
 json_t *tg_recording_stop(struct tg_gateway *g, char **args, char *err, size_t err_len)
@@ -302,6 +300,7 @@ json_t *tg_recording_stop(struct tg_gateway *g, char **args, char *err, size_t e
 	for (unsigned int n = 0, more = 1; n < TG_RECORDING_RING && !f->over && more > 0; n += more)
 		more = drain(g, f);
 	result = tg_recording_list(g, args, err, err_len);
+	f->over = true; /* the reply has told how many there are */
 	if (f->token == 0)
 		retire(g, f);
 	return result;
@@ -332,7 +331,7 @@ void tg_recording_end(struct tg_gateway *g)
 
 	if (f == NULL)
 		return;
-	while (!f->over && drain(g, f) > 0)
+	while (!f->over && drain(g, f) > 0) /* nobody adds to it any more */
 		;
 	release(f);
 	g->recording = NULL;
