@@ -243,10 +243,28 @@ static void settle(struct tg_gateway *g)
 	g->health->dirty = false;
 }
 
-void tg_health_tick(struct tg_gateway *g, uint64_t now)
+/* What refuses it now, want of memory most likely, does so for a while. */
+static void apply(struct tg_gateway *g, uint64_t now)
 {
 	struct tg_health *h = g->health;
 	char err[512];
+
+	if (tg_control_renew(g, err, sizeof(err)) == 0) {
+		h->apply = h->refused = false;
+		h->apply_due = 0;
+		return;
+	}
+	if (!h->refused)
+		fprintf(stderr,
+			"tidegate: health: who is left out stays as it is: %s (tried again every second)\n",
+			err);
+	h->refused = true;
+	h->apply_due = now + tg_s_to_ticks(&g->clock, 1);
+}
+
+void tg_health_tick(struct tg_gateway *g, uint64_t now)
+{
+	struct tg_health *h = g->health;
 
 	if (h == NULL || g->n_workers == 0 || g->worker[0]->virtual_time != NULL ||
 	    (g->snapshot->probing == NULL && !h->dirty && !h->apply))
@@ -258,11 +276,8 @@ void tg_health_tick(struct tg_gateway *g, uint64_t now)
 	if (h->dirty)
 		settle(g);
 	pthread_mutex_unlock(&g->mutex);
-	if (!h->apply ||
+	if (!h->apply || now < h->apply_due ||
 	    g->leaving) /* a worker still reads the one before: at another tick */
 		return;
-	if (tg_control_renew(g, err, sizeof(err)) == 0)
-		h->apply = false;
-	else
-		fprintf(stderr, "tidegate: health: %s\n", err);
+	apply(g, now);
 }

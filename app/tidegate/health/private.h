@@ -30,6 +30,8 @@ struct health_entry {
 struct tg_health {
 	bool dirty;          /* a server went up or down: who is left out may differ */
 	bool apply;          /* it does */
+	bool refused;        /* and could not be put in force */
+	uint64_t apply_due;  /* ticks: not before */
 	unsigned int cursor; /* where the next tick begins to look for what is due */
 	uint16_t outer_id;   /* of outer IPv4 headers */
 	uint64_t window_due; /* ticks: passive */
