@@ -5,6 +5,7 @@
 #include <grp.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -71,6 +72,28 @@ static int dial(void)
 	strcpy(a.sun_path, path);
 	ck_assert_int_eq(connect(fd, (struct sockaddr *)&a, sizeof(a)), 0);
 	return fd;
+}
+
+#define FILES 32
+
+/* The process can open no more files, or can again. */
+static void no_more_files(bool none)
+{
+	static struct rlimit was;
+	static int taken[FILES];
+	static unsigned int n;
+
+	if (none) {
+		ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &was), 0);
+		ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &(struct rlimit){FILES, was.rlim_max}),
+				 0);
+		for (n = 0; n < FILES && (taken[n] = open("/dev/null", O_RDONLY)) >= 0;)
+			n++;
+		return;
+	}
+	while (n > 0)
+		close(taken[--n]);
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &was), 0);
 }
 
 static void say(int fd, const char *text)
@@ -319,6 +342,24 @@ START_TEST(who_is_gone_before_the_reply)
 }
 END_TEST
 
+START_TEST(no_descriptor_is_free)
+{
+	int fd = dial();
+
+	say(fd, HELLO "\n");
+	no_more_files(true);
+	tg_control_socket_poll(s, 0); /* and from here on nobody is asked for */
+	no_more_files(false);
+	for (unsigned int i = 0; i < 10; i++)
+		tg_control_socket_poll(s, 0);
+	ck_assert_uint_eq(calls, 0);
+	for (unsigned int i = 0; i < 20; i++)
+		tg_control_socket_poll(s, 0);
+	ck_assert_uint_eq(calls, 1);
+	close(fd);
+}
+END_TEST
+
 START_TEST(silent_clients_give_way)
 {
 	int fd[TG_CONTROL_CLIENTS_MAX + 4];
@@ -433,6 +474,7 @@ static Suite *suite(void)
 		far_too_long,
 		who_does_not_read,
 		who_is_gone_before_the_reply,
+		no_descriptor_is_free,
 		silent_clients_give_way,
 		the_file,
 		what_cannot_be,

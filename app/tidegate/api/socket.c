@@ -14,6 +14,7 @@
 
 #define FORGET_MAX (1u << 20)
 #define ERROR_MAX  4096 /* a reload that failed has many sentences */
+#define DEAF_STEPS 20   /* of the caller's time each; then it is tried again */
 
 struct client {
 	int fd;     /* -1: place is free */
@@ -34,6 +35,7 @@ struct tg_control_socket {
 	tg_control_handler handler;
 	void *ctx;
 	uint64_t step;
+	uint64_t deaf_until; /* step: nobody is let in before */
 	struct client client[TG_CONTROL_CLIENTS_MAX];
 };
 
@@ -279,8 +281,12 @@ static void admit(struct tg_control_socket *s)
 	int fd = accept4(s->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	struct client *c;
 
-	if (fd < 0)
+	if (fd < 0) {
+		/* without a free descriptor whoever waits goes on waiting: poll would return at once, always */
+		if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
+			s->deaf_until = s->step + DEAF_STEPS;
 		return;
+	}
 	c = place(s);
 	c->fd = fd;
 	c->active = s->step;
@@ -304,6 +310,8 @@ void tg_control_socket_poll(struct tg_control_socket *s, int timeout_ms)
 		ready[i] = watch(&s->client[i], &p[i + 1]);
 		any |= ready[i];
 	}
+	if (s->step < s->deaf_until)
+		p[0].fd = -1;
 	if (poll(p, TG_CONTROL_CLIENTS_MAX + 1, any ? 0 : timeout_ms) < 0)
 		return;
 	for (unsigned int i = 0; i < TG_CONTROL_CLIENTS_MAX; i++) {
