@@ -1325,6 +1325,8 @@ def bursts_wait_and_the_calm_go_on():
         seen["top"] = g.ask("segment top", "web")["result"]
         seen["list"] = g.ask("admission list")["result"]
         seen["none"] = g.ask("segment top", "nothing")
+        seen["stages"] = g.telemetry("/tidegate/stages,1")["/tidegate/stages"]
+        seen["lcore"] = g.telemetry("/tidegate/lcore,1")["/tidegate/lcore"]
         seen["report"] = g.report()
 
     _, out, _ = run(burst + calm, [admitted()], before_end=keep)
@@ -1335,6 +1337,8 @@ def bursts_wait_and_the_calm_go_on():
     assert sum(admit[f"{c}_{k}_packets"] for c in ("calm", "burst") for k in ("expired", "full")) == lost, admit
     assert admit["burst_held_packets"] == admit["burst_released_packets"] + admit["burst_expired_packets"]
     assert admit["burst_released_packets"] > 100, admit
+    assert seen["stages"]["admit_waits"] > 0 and seen["stages"]["admit_wait_p50_ns"] > 0, seen["stages"]
+    accounted({"packets": {name: seen["lcore"][f"{name}_packets"] for name in seen["report"]["packets"]}})
     assert admit["calm_expired_packets"] == admit["calm_full_packets"] == 0, admit
     by_flow = {}
     for p in out:

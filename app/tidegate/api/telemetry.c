@@ -427,6 +427,7 @@ static int lcore(struct query *q)
 		tg_tel_u64(q->d, "control_frames_lost", tg_stat_read(&s->control_lost));
 		tg_tel_u64(q->d, "made_packets", tg_stat_read(&s->made));
 		tg_tel_u64(q->d, "taken_in_packets", tg_stat_read(&s->taken_in));
+		tg_tel_u64(q->d, "to_kernel_packets", tg_stat_read(&s->to_kernel));
 		tg_tel_u64(q->d, "handed_over_packets", tg_stat_read(&s->handed_over));
 		tg_tel_u64(q->d, "refused_packets", tg_stat_read(&s->refused));
 		tg_tel_u64(q->d, "turns", tg_stat_read(&s->turns));
@@ -503,7 +504,8 @@ static int stages(struct query *q)
 			tg_tel_u64f(q->d, tg_hist_percentile_ns(&st->work, 50), "%s_p50_ns", name);
 			tg_tel_u64f(q->d, tg_hist_percentile_ns(&st->work, 99.9), "%s_p99_9_ns",
 				    name);
-			if (k != TG_STAGE_RX && k != TG_STAGE_OWNER && k != TG_STAGE_TX)
+			if (k != TG_STAGE_RX && k != TG_STAGE_OWNER && k != TG_STAGE_ADMIT &&
+			    k != TG_STAGE_TX)
 				continue;
 			tg_tel_u64f(q->d, tg_stat_read(&st->wait.count), "%s_waits", name);
 			tg_tel_u64f(q->d, tg_hist_percentile_ns(&st->wait, 50), "%s_wait_p50_ns",
