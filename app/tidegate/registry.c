@@ -2,6 +2,7 @@
 #include "registry.h"
 
 #include <errno.h>
+#include <rte_jhash.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -30,24 +31,83 @@ void tg_registry_free(struct tg_registry *r)
 	free(r);
 }
 
-static int find_service(const struct tg_registry *r, const char *name)
+/* What an assignment finds ids by: open addressing, at most half full. An id may be in it under the name of its
+ * holder before, too; what it finds is compared. Control only. */
+#define SERVER_PLACES  (4 * TG_SERVERS_MAX)
+#define SERVICE_PLACES (4 * TG_SERVICES_MAX)
+
+struct known {
+	uint16_t server[SERVER_PLACES], service[SERVICE_PLACES]; /* id + 1; 0: free */
+};
+_Static_assert(TG_SERVERS_MAX < UINT16_MAX && TG_SERVICES_MAX < UINT16_MAX, "an id + 1 fits");
+
+static uint32_t hash_service(const char *name)
 {
+	return rte_jhash(name, (uint32_t)strlen(name), 0) % SERVICE_PLACES;
+}
+
+static uint32_t hash_server(uint16_t service, const struct tg_addr *address, const char *name)
+{
+	return rte_jhash(name, (uint32_t)strlen(name),
+			 rte_jhash(address->b, sizeof(address->b), service)) %
+	       SERVER_PLACES;
+}
+
+static void note_service(struct known *k, const struct tg_registry *r, uint16_t id)
+{
+	uint32_t at = hash_service(r->service[id].name);
+
+	while (k->service[at] != 0)
+		at = (at + 1) % SERVICE_PLACES;
+	k->service[at] = (uint16_t)(id + 1);
+}
+
+static void note_server(struct known *k, const struct tg_registry *r, uint16_t id)
+{
+	const struct tg_registry_server *e = &r->server[id];
+	uint32_t at = hash_server(e->service, &e->address, e->name);
+
+	while (k->server[at] != 0)
+		at = (at + 1) % SERVER_PLACES;
+	k->server[at] = (uint16_t)(id + 1);
+}
+
+static void note_all(struct known *k, const struct tg_registry *r)
+{
+	memset(k, 0, sizeof(*k));
 	for (unsigned int i = 0; i < r->n_services; i++)
-		if (r->service[i].used && strcmp(r->service[i].name, name) == 0)
-			return (int)i;
+		if (r->service[i].used)
+			note_service(k, r, (uint16_t)i);
+	for (unsigned int i = 0; i < r->n_servers; i++)
+		if (r->server[i].used)
+			note_server(k, r, (uint16_t)i);
+}
+
+static int find_service(const struct known *k, const struct tg_registry *r, const char *name)
+{
+	uint32_t at = hash_service(name);
+
+	for (; k->service[at] != 0; at = (at + 1) % SERVICE_PLACES) {
+		const struct tg_registry_service *e = &r->service[k->service[at] - 1];
+
+		if (e->used && strcmp(e->name, name) == 0)
+			return k->service[at] - 1;
+	}
 	return -1;
 }
 
 /* The same server: same name and address in the same service. */
-static int find_server(const struct tg_registry *r, uint16_t service,
+static int find_server(const struct known *k, const struct tg_registry *r, uint16_t service,
 		       const struct tg_config_server *s)
 {
-	for (unsigned int i = 0; i < r->n_servers; i++) {
-		const struct tg_registry_server *e = &r->server[i];
+	uint32_t at = hash_server(service, &s->address, s->name);
+
+	for (; k->server[at] != 0; at = (at + 1) % SERVER_PLACES) {
+		const struct tg_registry_server *e = &r->server[k->server[at] - 1];
 
 		if (e->used && e->service == service && tg_addr_eq(&e->address, &s->address) &&
 		    strcmp(e->name, s->name) == 0)
-			return (int)i;
+			return k->server[at] - 1;
 	}
 	return -1;
 }
@@ -68,12 +128,14 @@ static int make_stats(struct tg_registry *r, struct tg_registry_server *e)
 	return 0;
 }
 
-static int new_service(struct tg_registry *r, const char *name)
+/* *from: no id below it is free. */
+static int new_service(struct tg_registry *r, const char *name, unsigned int *from)
 {
-	unsigned int i = 0;
+	unsigned int i = *from;
 
 	while (i < r->n_services && r->service[i].used)
 		i++;
+	*from = i;
 	if (i == TG_SERVICES_MAX)
 		return -ENOSPC;
 	if (i == r->n_services)
@@ -83,14 +145,16 @@ static int new_service(struct tg_registry *r, const char *name)
 	return (int)i;
 }
 
-static int new_server(struct tg_registry *r, uint16_t service, const struct tg_config_server *s)
+static int new_server(struct tg_registry *r, uint16_t service, const struct tg_config_server *s,
+		      unsigned int *from)
 {
 	struct tg_registry_server *e;
-	unsigned int i = 0;
+	unsigned int i = *from;
 
 	/* workers may still count for what this very round retires */
 	while (i < r->n_servers && (r->server[i].used || r->server[i].retired == r->round))
 		i++;
+	*from = i;
 	if (i == TG_SERVERS_MAX)
 		return -ENOSPC;
 	e = &r->server[i];
@@ -136,18 +200,20 @@ int tg_registry_assign(struct tg_registry *r, const struct tg_config *c, uint16_
 		       uint16_t *server_id)
 {
 	static bool keep_service[TG_SERVICES_MAX], keep_server[TG_SERVERS_MAX]; /* control only */
-	unsigned int k = 0;
+	static struct known known;
+	unsigned int k = 0, service_from = 0, server_from = 0;
 
 	r->round++;
+	note_all(&known, r);
 	memset(keep_service, 0, sizeof(keep_service));
 	memset(keep_server, 0, sizeof(keep_server));
 	/* first what is known: so that ids given away below are really free */
 	for (unsigned int i = 0; i < c->n_services; i++) {
 		const struct tg_config_service *s = &c->services[i];
-		int id = find_service(r, s->name);
+		int id = find_service(&known, r, s->name);
 
 		for (unsigned int j = 0; id >= 0 && j < s->n_servers; j++) {
-			int server = find_server(r, (uint16_t)id, &s->servers[j]);
+			int server = find_server(&known, r, (uint16_t)id, &s->servers[j]);
 
 			if (server >= 0)
 				keep_server[server] = true;
@@ -158,20 +224,23 @@ int tg_registry_assign(struct tg_registry *r, const struct tg_config *c, uint16_
 	retire(r, keep_service, keep_server);
 	for (unsigned int i = 0; i < c->n_services; i++) {
 		const struct tg_config_service *s = &c->services[i];
-		int id = find_service(r, s->name);
+		int id = find_service(&known, r, s->name);
 
-		if (id < 0)
-			id = new_service(r, s->name);
-		if (id < 0)
-			return id;
+		if (id < 0) {
+			id = new_service(r, s->name, &service_from);
+			if (id < 0)
+				return id;
+			note_service(&known, r, (uint16_t)id);
+		}
 		service_id[i] = (uint16_t)id;
 		for (unsigned int j = 0; j < s->n_servers; j++) {
-			int server = find_server(r, (uint16_t)id, &s->servers[j]);
+			int server = find_server(&known, r, (uint16_t)id, &s->servers[j]);
 
 			if (server < 0) {
-				server = new_server(r, (uint16_t)id, &s->servers[j]);
+				server = new_server(r, (uint16_t)id, &s->servers[j], &server_from);
 				if (server < 0)
 					return server;
+				note_server(&known, r, (uint16_t)server);
 				r->server[server].failed = s->health.type != TG_HEALTH_OFF &&
 							   s->health.initial_down;
 			}

@@ -181,7 +181,6 @@ static int compile(struct tg_snapshot *s, const struct tg_snapshot_env *env,
 		s->pirate[id] = tg_pirate_compile(&v->pirate, &env->clock);
 		s->limit[id] = tg_gate_compile(&v->gate, &env->clock);
 		s->early |= s->limit[id].early != UINT64_MAX;
-		s->strictest = tg_gate_strictest(s->limit, s->n_services);
 		r = make_group(s, env->registry, v, id, &server_id[k]);
 		if (r == 0)
 			r = make_bid(s, env, v, id, &server_id[k]);
@@ -203,6 +202,7 @@ static int compile(struct tg_snapshot *s, const struct tg_snapshot_env *env,
 			make_mss(s, v, id, &server_id[k]);
 		k += v->n_servers;
 	}
+	s->strictest = tg_gate_strictest(s->limit, s->n_services);
 	return make_table(s, service_id, err, err_len);
 }
 

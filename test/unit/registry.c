@@ -171,6 +171,48 @@ static void is_unchanged(const struct tg_registry *before)
 }
 
 /* Another service, other servers, one gone, one down: and then two services claim the same. */
+#define THOUSANDS 2048
+
+/* Of two services, whose servers have the same names and addresses. */
+static struct tg_config *thousands(bool backwards)
+{
+	struct tg_config *c = tg_config_new();
+
+	for (unsigned int k = 0; k < 2; k++) {
+		struct tg_config_service *v = tg_config_add_service(c);
+
+		snprintf(v->name, sizeof(v->name), "%c", "ab"[k ^ backwards]);
+		for (unsigned int n = 0; n < THOUSANDS / 2; n++) {
+			struct tg_config_server *s = tg_config_add_server(v);
+			unsigned int i = backwards ? THOUSANDS / 2 - 1 - n : n;
+
+			snprintf(s->name, sizeof(s->name), "s%u", i / 2);
+			s->address.b[14] = (uint8_t)(i >> 8);
+			s->address.b[15] = (uint8_t)i;
+		}
+	}
+	return c;
+}
+
+START_TEST(thousands_keep_their_ids)
+{
+	static uint16_t before[THOUSANDS], after[THOUSANDS];
+	static bool given[THOUSANDS];
+	struct tg_config *c = thousands(false);
+
+	ck_assert_int_eq(tg_registry_assign(registry, c, service_id, before), 0);
+	tg_config_free(c);
+	c = thousands(true);
+	ck_assert_int_eq(tg_registry_assign(registry, c, service_id, after), 0);
+	tg_config_free(c);
+	for (unsigned int i = 0; i < THOUSANDS; i++) {
+		ck_assert(!given[before[i]]);
+		given[before[i]] = true;
+		ck_assert_uint_eq(after[i], before[THOUSANDS - 1 - i]);
+	}
+}
+END_TEST
+
 START_TEST(a_late_fault_changes_nothing)
 {
 	struct tg_config *c = config("web", "a+b+c+");
@@ -244,6 +286,7 @@ START_TEST(a_worker_that_does_not_take_it)
 	rte_rcu_qsbr_thread_register(g.qsbr, 0);
 	rte_rcu_qsbr_thread_online(g.qsbr, 0);
 	ck_assert_int_eq(compile(config("web", "a+"), &g.retired, err), 0);
+	g.leaving = true;
 	g.retired_token = rte_rcu_qsbr_start(g.qsbr);
 	ck_assert_int_eq(tg_control_apply(&g, config("web", "a+b+"), err, sizeof(err)), -EBUSY);
 	ck_assert_ptr_nonnull(strstr(err, "Nothing was changed"));
@@ -268,6 +311,7 @@ static Suite *suite(void)
 	tcase_add_test(tc, statistics_stay_and_start_again);
 	tcase_add_test(tc, another_service_another_server);
 	tcase_add_test(tc, ids_do_not_run_out);
+	tcase_add_test(tc, thousands_keep_their_ids);
 	tcase_add_test(tc, a_late_fault_changes_nothing);
 	tcase_add_test(tc, no_id_is_free);
 	tcase_add_test(tc, a_worker_that_does_not_take_it);
@@ -276,4 +320,3 @@ static Suite *suite(void)
 }
 
 UNIT_MAIN_EAL(suite)
-	g.leaving = true;
