@@ -92,7 +92,7 @@ static void resolve_neighbours(struct tg_gateway *g, uint64_t now)
 
 	for (unsigned int p = 0; p < g->n_ports; p++) {
 		memcpy(ports[p].mac, g->ports[p].mac, sizeof(ports[p].mac));
-		ports[p].vlan = g->ports[p].vlan;
+		ports[p].vlan = g->snapshot->config->ports[p].vlan;
 	}
 	tg_neigh_tick(g->neigh, ports, now, 64, send_frame, g);
 }
@@ -170,13 +170,6 @@ void tg_control_tick(struct tg_gateway *g, uint64_t now)
 	tg_health_tick(g, now);
 }
 
-/* VLANs of ports may change with a reload. */
-static void take_port_settings(struct tg_gateway *g, const struct tg_config *config)
-{
-	for (unsigned int p = 0; p < g->n_ports; p++)
-		g->ports[p].vlan = config->ports[p].vlan;
-}
-
 /* The one before last must be gone: there is one place for it. */
 static int wait_retired(struct tg_gateway *g, char *err, size_t err_len)
 {
@@ -224,7 +217,6 @@ int tg_control_apply(struct tg_gateway *g, struct tg_config *config, char *err, 
 	if (r == 0)
 		r = tg_snapshot_create(&env, config, &s, err, err_len);
 	if (r == 0) {
-		take_port_settings(g, config);
 		if (g->neigh != NULL)
 			tg_neigh_commit(g->neigh);
 		g->retired = (struct tg_snapshot *)(uintptr_t)g->snapshot;
@@ -319,6 +311,14 @@ int tg_control_load(struct tg_gateway *g, struct tg_config *config, char *err, s
 		return r;
 	}
 	if (g->snapshot != NULL)
+		keep_states(g, config);
+	r = tg_control_apply(g, config, err, err_len);
+	if (r == 0)
+		remember_states(g, states);
+	free(states);
+	return r;
+}
+
 /* The SYN-ACKs that auctions hold need buffers, which are allocated at the start. */
 static int check_auctions(const struct tg_gateway *g, const struct tg_config *c, char *err,
 			  size_t err_len)
@@ -334,20 +334,8 @@ static int check_auctions(const struct tg_gateway *g, const struct tg_config *c,
 	return -EBUSY;
 }
 
-		keep_states(g, config);
-	r = tg_control_apply(g, config, err, err_len);
-	if (r == 0)
-		remember_states(g, states);
-	free(states);
-	return r;
-}
-
 int tg_control_reload(struct tg_gateway *g, char *err, size_t err_len)
 {
-	} else {
-		r = check_auctions(g, config, err, err_len);
-	}
-	if (r != 0) {
 	struct tg_config_report report = {0};
 	struct tg_config *config = NULL;
 	int r = tg_config_load(g->options->config, &config, &report);
@@ -356,6 +344,10 @@ int tg_control_reload(struct tg_gateway *g, char *err, size_t err_len)
 		r = tg_config_reloadable(g->snapshot->config, config, &report);
 	if (r != 0) {
 		join_faults(&report, err, err_len);
+	} else {
+		r = check_auctions(g, config, err, err_len);
+	}
+	if (r != 0) {
 		if (config != NULL)
 			tg_config_free(config);
 	} else {

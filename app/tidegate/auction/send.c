@@ -107,7 +107,7 @@ static struct tg_route way_to(const struct tg_worker *w, const struct tg_pkt *p,
 	r.mac = &by->mac;
 	r.out_port = port;
 	r.mtu = w->ports[port].mtu;
-	r.vlan = w->ports[port].vlan;
+	r.vlan = w->snapshot->config->ports[port].vlan;
 	memcpy(r.src_mac, w->ports[port].mac, sizeof(r.src_mac));
 	return r;
 }

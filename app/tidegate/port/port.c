@@ -297,7 +297,6 @@ int tg_port_start(struct tg_port *p, const struct tg_config_port *config, unsign
 	snprintf(p->device, sizeof(p->device), "%s", rte_dev_name(info.device));
 	memcpy(p->mac, mac.addr_bytes, sizeof(p->mac));
 	p->role = config->role;
-	p->vlan = config->vlan;
 	p->rate_mbps = config->rate_mbps;
 	p->socket = rte_eth_dev_socket_id(p->ethdev);
 	r = choose_queues(p, config, &info, n_workers, err, err_len);

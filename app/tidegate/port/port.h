@@ -35,7 +35,6 @@ struct tg_port {
 	int socket; /* NUMA node, -1 unknown */
 	uint8_t mac[6];
 	uint16_t mtu;
-	uint16_t vlan;
 	uint32_t rate_mbps; /* of the line, as configured; 0: not known */
 	uint16_t rx_queues, tx_queues;
 	uint32_t rx_ring; /* places that packets can wait in before rx; 0: not known */
