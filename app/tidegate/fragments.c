@@ -10,7 +10,6 @@
 
 #define TCP_LEN 20
 #define UDP_LEN 8
-#define IP6_LEN 40
 
 /* What a datagram's fragments have in common. */
 struct datagram {
@@ -39,41 +38,13 @@ void tg_fragments_free(struct tg_fragments *t)
 	tg_mem_free(t);
 }
 
-static bool has_ports(uint8_t protocol)
-{
-	return protocol == IPPROTO_TCP || protocol == IPPROTO_UDP || protocol == IPPROTO_UDPLITE;
-}
-
-/* Of IPv6: in the fragment header, behind the headers that the parser has walked. */
-static bool id6(const struct rte_mbuf *m, uint32_t off, uint32_t *id)
-{
-	const uint8_t *frame = rte_pktmbuf_mtod(m, const uint8_t *);
-	uint8_t next = frame[off + 6];
-
-	off += IP6_LEN;
-	for (unsigned int n = 0; n < TG_PARSE_EXT_MAX && off + 8 <= m->data_len; n++) {
-		const uint8_t *h = frame + off;
-
-		if (next == IPPROTO_FRAGMENT) {
-			memcpy(id, h + 4, sizeof(*id));
-			return true;
-		}
-		if (next != IPPROTO_HOPOPTS && next != IPPROTO_ROUTING && next != IPPROTO_DSTOPTS &&
-		    next != IPPROTO_AH)
-			return false;
-		off += next == IPPROTO_AH ? (h[1] + 2u) * 4 : (h[1] + 1u) * 8;
-		next = h[0];
-	}
-	return false;
-}
-
 static bool datagram_of(const struct rte_mbuf *m, const struct tg_pkt *p, struct datagram *d)
 {
 	uint32_t id = 0;
 
 	if ((p->flags & TG_PKT_V6) == 0)
 		memcpy(&id, rte_pktmbuf_mtod_offset(m, const uint8_t *, p->l3_off + 4), 2);
-	else if (!id6(m, p->l3_off, &id))
+	else if (!tg_parse_fragment_id(rte_pktmbuf_mtod(m, const uint8_t *), m->data_len, p, &id))
 		return false;
 	*d = (struct datagram){
 		.key = {.client = p->key.client,
@@ -161,7 +132,7 @@ static void settle(struct tg_worker *w, struct tg_burst *b, unsigned int i)
 	struct entry *bucket;
 	struct datagram d;
 
-	if (!has_ports(p->key.protocol)) {
+	if (!tg_has_ports(p->key.protocol)) {
 		p->key.flags &= (uint8_t)~TG_KEY_FRAGMENT;
 		return;
 	}

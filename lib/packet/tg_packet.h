@@ -9,6 +9,8 @@
 #ifndef TG_PACKET_H
 #define TG_PACKET_H
 
+#include <netinet/in.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "tg_addr.h"
@@ -36,6 +38,12 @@ static inline uint64_t tg_key_word(const struct tg_key *k, unsigned int i)
 
 	memcpy(&w, (const uint8_t *)k + i * sizeof(w), sizeof(w));
 	return w;
+}
+
+/* Of the protocols that are read: ports are the first four bytes of their headers. */
+static inline bool tg_has_ports(uint8_t protocol)
+{
+	return protocol == IPPROTO_TCP || protocol == IPPROTO_UDP || protocol == IPPROTO_UDPLITE;
 }
 
 static inline int tg_key_eq(const struct tg_key *a, const struct tg_key *b)

@@ -76,11 +76,6 @@ static bool read_quoted_ip6(const struct frame *f, uint32_t *off, struct tg_pkt 
 	return tg_parse_ip6_extensions(f, off, q) == TG_DROP_NONE && !(q->flags & TG_PKT_LATER);
 }
 
-static bool has_ports(uint8_t protocol)
-{
-	return protocol == IPPROTO_TCP || protocol == IPPROTO_UDP || protocol == IPPROTO_UDPLITE;
-}
-
 /* The quote at off gives the error its flow: that of the packet it is about. It must have been
  * sent from the address that the error went to. */
 static enum tg_reason read_quote(const struct frame *f, uint32_t off, bool v6, struct tg_pkt *out)
@@ -90,7 +85,7 @@ static enum tg_reason read_quote(const struct frame *f, uint32_t off, bool v6, s
 	if (!(v6 ? read_quoted_ip6(f, &off, &q) : read_quoted_ip4(f, &off, &q)) ||
 	    !tg_addr_eq(&q.dst, &out->dst))
 		return TG_DROP_ICMP;
-	if (has_ports(q.key.protocol)) {
+	if (tg_has_ports(q.key.protocol)) {
 		if (f->end - off < PORTS || !frame_has(f, off, PORTS))
 			return TG_DROP_ICMP;
 		memcpy(&out->key.service_port, f->data + off, 2);

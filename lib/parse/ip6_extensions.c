@@ -3,6 +3,9 @@
 
 #include "frame.h"
 
+#define IP6_HEADER 40
+#define IP6_NEXT   6 /* where it says what follows it */
+
 /* Length of the extension header of this type at off, whose first two bytes are readable. */
 static uint32_t extension_len(const struct frame *f, uint32_t off, uint8_t type)
 {
@@ -62,4 +65,23 @@ enum tg_reason tg_parse_ip6_extensions(const struct frame *f, uint32_t *off, str
 			break;
 	}
 	return *off <= UINT8_MAX ? TG_DROP_NONE : TG_DROP_IP6_HEADERS;
+}
+
+bool tg_parse_fragment_id(const uint8_t *data, uint32_t len, const struct tg_pkt *p, uint32_t *id)
+{
+	const struct frame f = {.data = data, .len = len};
+	uint32_t off = p->l3_off + IP6_HEADER;
+	uint8_t type = data[p->l3_off + IP6_NEXT];
+
+	for (unsigned int n = 0; n < TG_PARSE_EXT_MAX && is_extension(type); n++) {
+		if (!frame_has(&f, off, 8))
+			return false;
+		if (type == IPPROTO_FRAGMENT) {
+			memcpy(id, data + off + 4, sizeof(*id));
+			return true;
+		}
+		type = data[off];
+		off += extension_len(&f, off, data[off]);
+	}
+	return false;
 }

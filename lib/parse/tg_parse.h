@@ -29,6 +29,10 @@
  */
 enum tg_reason tg_parse(const uint8_t *data, uint32_t len, uint32_t wire_len, struct tg_pkt *out);
 
+/* The identification in the fragment header of an IPv6 packet that tg_parse found to be a fragment, as it stands
+ * there. False: there is none in these len bytes. */
+bool tg_parse_fragment_id(const uint8_t *data, uint32_t len, const struct tg_pkt *p, uint32_t *id);
+
 /* The whole burst: fills b->pkt[] and b->fragments, drops what tg_parse refuses and what is not in one buffer up
  * to its transport header. Prefetches ahead. */
 void tg_parse_burst(struct tg_burst *b);

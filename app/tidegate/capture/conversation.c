@@ -87,11 +87,6 @@ static bool is_one_host(const struct tg_addr *a)
 	return tg_addr_is_v4(a) ? a->b[12] < 224 : a->b[0] != 0xff;
 }
 
-static bool has_ports(uint8_t protocol)
-{
-	return protocol == IPPROTO_TCP || protocol == IPPROTO_UDP || protocol == IPPROTO_UDPLITE;
-}
-
 static bool is_told(uint8_t protocol)
 {
 	return protocol != IPPROTO_ICMP && protocol != IPPROTO_ICMPV6 && protocol != IPPROTO_IGMP &&
@@ -108,7 +103,7 @@ static bool pair_of(const struct tg_pkt *p, const uint16_t ports[2], struct pair
 	if (p->flags & (TG_PKT_ARP | TG_PKT_ND) || !is_told(p->key.protocol) ||
 	    is_unspecified(&from.address) || !is_one_host(&to.address))
 		return false;
-	if (has_ports(p->key.protocol)) {
+	if (tg_has_ports(p->key.protocol)) {
 		from.port = ports != NULL ? ports[0] : p->key.client_port;
 		to.port = ports != NULL ? ports[1] : p->key.service_port;
 		if (from.port == 0 || to.port == 0)
