@@ -730,8 +730,8 @@ static Suite *suite(void)
 	CASE(s, "nd", nd_is_answered, nd_not_answered, nd_learns, nd_malformed, random_bytes);
 	CASE(s, "ping", ping_is_answered, ping_checksums, ping_left_alone, ping_from_nobody,
 	     ping_rate, others_are_left_alone);
-	CASE(s, "asking", asks_and_refreshes, watched, arp_request_bytes, solicitation_bytes,
-	     asks_in_turn);
+	CASE(s, "table", table_keeps_words, no_addresses);
+	CASE(s, "asking", asks_and_refreshes, watched, arp_request_bytes, solicitation_bytes);
 	return s;
 }
 

@@ -62,6 +62,8 @@ static const char *const remedy[TG_DROP_REASON_COUNT] = {
 	[TG_DROP_STOPPED] = "forwarding start",
 	[TG_DROP_KERNEL] = "a flood of packets for no service: drop list, capture start",
 	[TG_DROP_PROBE] = "task list, alarm list: control is late",
+	[TG_DROP_PROBE_STRAY] =
+		"capture start shows who sends to our checking ports; a late answer: services[].health.timeout_ms",
 	[TG_DROP_SHADOW] = "nothing: --shadow sends nothing",
 };
 
