@@ -486,6 +486,7 @@ static void answer_too_big(struct tg_worker *w, struct tg_burst *b)
 
 static void from_follow_on(struct tg_worker *w, struct tg_burst *b)
 {
+	w->settled = false;
 	follow_flows(w, b);
 	tg_lap(w, TG_STAGE_FOLLOW, b->n);
 	if (w->mode == TG_MODE_INLINE &&
@@ -546,7 +547,7 @@ static void to_service(struct tg_worker *w, struct tg_burst *b)
 /* May the usual frame go ahead of its stages? */
 static inline bool goes_ahead(const struct tg_worker *w, const struct tg_burst *b)
 {
-	return w->mode == TG_MODE_INLINE && !w->ports[b->port].partial && !w->snapshot->bids;
+	return w->mode == TG_MODE_INLINE && !w->ports[b->port].partial;
 }
 
 void tg_pipeline_run(struct tg_worker *w, struct tg_burst *b)
@@ -647,7 +648,8 @@ void tg_pipeline_departed(struct tg_worker *w, struct tg_flow *f, const struct t
 void tg_pipeline_departed_burst(struct tg_worker *w, struct tg_burst *b, const uint8_t *left,
 				const uint32_t *bytes, unsigned int n, uint64_t departure)
 {
-	if (unlikely(w->snapshot->bids)) { /* an auction may have settled what the entry held */
+	if (unlikely(
+		    w->settled)) { /* what an entry held when it was looked up may be another's now */
 		for (unsigned int k = 0; k < n; k++)
 			tg_pipeline_departed(w, b->flow[left[k]], &b->pkt[left[k]],
 					     b->server[left[k]], bytes[k], b->now, departure);
@@ -681,6 +683,7 @@ bool tg_pipeline_settle(struct tg_worker *w, const struct tg_pkt *syn, uint64_t 
 	if (f != NULL) {
 		flow_gone(w, f);
 		tg_flow_remove(w->flows, f);
+		w->settled = true;
 	}
 	f = tg_flow_insert(w->flows, &syn->key, hash, departed);
 	if (f == NULL)

@@ -5,6 +5,7 @@
  * servers; beside it a SYN placed by two choices, and a packet of an established flow, with bids and without.
  *
  *	bid-cost [ROUNDS]
+ *	bid-cost flows POLICY     packets of established flows alone, for test/bid/instructions.py
  */
 #define RIG_SLOTS "65536"
 #include "rig.h"
@@ -135,17 +136,51 @@ static void measure(unsigned int servers, unsigned int rounds)
 	free(flow);
 }
 
+/* What callgrind counts. */
+__attribute__((noinline)) void count_turn(void);
+void count_turn(void)
+{
+	tg_worker_turn(rig.gateway.worker[0]);
+}
+
+/* Sixteen flows that four servers serve, by this policy: a thousand packets of each. */
+static void flows(const char *policy)
+{
+	rig.policy = policy;
+	rig_start(4, 1, "\"window_us\":100000", "");
+	for (uint16_t k = 0; k < BATCH; k++)
+		rig_client((uint16_t)(1000 + k), 1000, 0, 2, 0);
+	rig_turn(US);
+	drain();
+	for (uint8_t s = 0; s < 4; s++)
+		answers(s, 1000);
+	drain();
+	for (unsigned int n = 0; n < 1000; n++) {
+		for (uint16_t k = 0; k < BATCH; k++)
+			rig_client((uint16_t)(1000 + k), 1001, 5000, 16, 100);
+		count_turn();
+		drain();
+	}
+	printf("{\"policy\":\"%s\",\"packets\":%u}\n", policy, 1000 * BATCH);
+	rig_end();
+}
+
 int main(int argc, char **argv)
 {
-	unsigned int rounds = argc > 1 ? (unsigned int)strtoul(argv[1], NULL, 10) : 400;
+	bool only_flows = argc == 3 && strcmp(argv[1], "flows") == 0;
+	unsigned int rounds = argc > 1 && !only_flows ? (unsigned int)strtoul(argv[1], NULL, 10)
+						      : 400;
 	char err[256];
 
 	if (rounds < 1 || rounds > 100000 ||
 	    tg_eal_start_private("bid-cost", 512, err, sizeof(err)) != 0) {
-		fprintf(stderr, "usage: bid-cost [ROUNDS 1..100000]; needs 512 MiB\n");
+		fprintf(stderr,
+			"usage: bid-cost [ROUNDS 1..100000 | flows POLICY]; needs 512 MiB\n");
 		return 2;
 	}
-	for (unsigned int n = 2; n <= 64; n *= 2)
+	if (only_flows)
+		flows(argv[2]);
+	for (unsigned int n = 2; !only_flows && n <= 64; n *= 2)
 		measure(n, rounds);
 	tg_eal_end();
 	return 0;

@@ -429,6 +429,9 @@ void tg_auction_answers(struct tg_worker *w, struct tg_burst *b)
 	struct tg_auction *asked[TG_BURST_MAX];
 	unsigned int n = 0;
 
+	if (w->auctions == NULL || likely(!w->auctions->answers))
+		return;
+	w->auctions->answers = false;
 	for (unsigned int i = 0; i < b->n; i++) {
 		const struct tg_pkt *p = &b->pkt[i];
 		struct tg_auction *a;
@@ -503,9 +506,10 @@ void tg_auction_mark(struct tg_worker *w, struct tg_burst *b, bool handed)
 		if (b->verdict[i] != TG_DROP || b->reason[i] != TG_DROP_NOT_OURS ||
 		    !(handed || is_for_us(w, b, i)))
 			continue;
-		else if (turn_round(w, &b->pkt[i]))
+		else if (turn_round(w, &b->pkt[i])) {
 			b->verdict[i] = TG_FORWARD;
-		else if (is_tunnel(&b->pkt[i]))
+			w->auctions->answers = true;
+		} else if (is_tunnel(&b->pkt[i]))
 			b->reason[i] = TG_DROP_TUNNEL;
 }
 

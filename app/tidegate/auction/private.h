@@ -25,6 +25,7 @@ struct tg_auctions {
 	uint64_t stateless;       /* ticks: for so long */
 	uint32_t peer_turn;
 	uint64_t peer_seed;
+	bool answers; /* the burst has some, or had */
 	struct tg_burst out;
 	struct tg_auction_stats stats;
 };
