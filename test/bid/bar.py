@@ -29,7 +29,7 @@ def main(folder):
             print(f"{k}: {factor:.2f} times less than with {rival} (bar {bar}), intervals "
                   f"{'disjoint' if apart else 'overlap'}")
     good &= live is not None and live["lost"] == 0 and live["half_open"] == 0 and live["connections"] >= 2000
-    good &= not os.path.exists(f"{folder}/live-failed")
+    good &= not os.path.exists(f"{folder}/live-failed") and not os.path.exists(f"{folder}/dearer")
     print(json.dumps({"live": live, "sim": {p: {k: sim[m][p][k] for m, k, _ in FIGURES} for p in sim["general"]}}))
     return 0 if good else 1
 
