@@ -987,6 +987,23 @@ def ports_used_again():
 
 
 @case(root=True)
+def merged_receives_are_told():
+    """A port on an interface whose kernel merges what it receives is warned of at the start, with the command"""
+    a, b = f"tgm{os.getpid() % 10000}", f"tgn{os.getpid() % 10000}"
+    subprocess.run(["ip", "link", "add", a, "type", "veth", "peer", "name", b], check=True)
+    try:
+        for i in (a, b):
+            subprocess.run(["ip", "link", "set", i, "up"], check=True)
+        for state, told in (("on", True), ("off", False)):
+            subprocess.run(["ethtool", "-K", a, "gro", state], check=True, capture_output=True)
+            with Gateway([service()], front=f"net_af_packet0,iface={a}") as g:
+                assert g.stop() == 0
+                assert (f"ethtool -K {a} gro off" in g.output()) == told, (state, g.output())
+    finally:
+        subprocess.run(["ip", "link", "del", a], check=True)
+
+
+@case(root=True)
 def bonded_lacp():
     """net_bonding with LACP: both links carry packets once the switch agrees, one when it takes the other out"""
     with Bonds(4) as bonds:

@@ -296,6 +296,7 @@ int tg_port_start(struct tg_port *p, const struct tg_config_port *config, unsign
 	snprintf(p->driver, sizeof(p->driver), "%s", info.driver_name);
 	snprintf(p->device, sizeof(p->device), "%s", rte_dev_name(info.device));
 	memcpy(p->mac, mac.addr_bytes, sizeof(p->mac));
+	p->if_index = info.if_index;
 	p->role = config->role;
 	p->rate_mbps = config->rate_mbps;
 	p->socket = rte_eth_dev_socket_id(p->ethdev);

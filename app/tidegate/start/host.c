@@ -8,6 +8,7 @@
 
 #include "gateway.h"
 #include "routes.h"
+#include "start/merged.h"
 
 #define LOOK_NS UINT64_C(20000000)
 
@@ -104,6 +105,13 @@ unsigned int tg_host_warn(const struct tg_gateway *g, FILE *to)
 	}
 	for (unsigned int i = 0; g->mode == TG_MODE_INLINE && i < c->n_services; i++)
 		if (tg_host_narrow(c, &c->services[i], text, sizeof(text))) {
+			fprintf(to, "tidegate: warning: %s\n", text);
+			n++;
+		}
+	for (unsigned int p = 0; p < g->n_ports; p++)
+		if (g->ports[p].partial &&
+		    tg_merged_sentence(g->ports[p].name, g->ports[p].if_index, text,
+				       sizeof(text))) {
 			fprintf(to, "tidegate: warning: %s\n", text);
 			n++;
 		}
