@@ -2,9 +2,11 @@
 #include "registry.h"
 
 #include <errno.h>
-#include <rte_jhash.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 #include "tg_mem.h"
 
@@ -43,14 +45,14 @@ _Static_assert(TG_SERVERS_MAX < UINT16_MAX && TG_SERVICES_MAX < UINT16_MAX, "an 
 
 static uint32_t hash_service(const char *name)
 {
-	return rte_jhash(name, (uint32_t)strlen(name), 0) % SERVICE_PLACES;
+	return (uint32_t)(XXH3_64bits(name, strlen(name)) % SERVICE_PLACES);
 }
 
 static uint32_t hash_server(uint16_t service, const struct tg_addr *address, const char *name)
 {
-	return rte_jhash(name, (uint32_t)strlen(name),
-			 rte_jhash(address->b, sizeof(address->b), service)) %
-	       SERVER_PLACES;
+	uint64_t at = XXH3_64bits_withSeed(address->b, sizeof(address->b), service);
+
+	return (uint32_t)(XXH3_64bits_withSeed(name, strlen(name), at) % SERVER_PLACES);
 }
 
 static void note_service(struct known *k, const struct tg_registry *r, uint16_t id)
