@@ -987,6 +987,44 @@ def ports_used_again():
 
 
 @case(root=True)
+def udp_flows_are_placed_again():
+    """A server that is disabled loses its UDP flows at once, to one that takes them; enabled again it gets none of them back"""
+    from scapy.all import AsyncSniffer, sendp
+    if not os.path.exists("/dev/net/tun"):
+        raise Skip("/dev/net/tun is missing")
+    a, b = f"tgf{os.getpid() % 10000}", f"tgb{os.getpid() % 10000}"
+    with Gateway([service(protocol="udp", ports=[53])], front=f"net_tap0,iface={a}", back=f"net_tap1,iface={b}") as g:
+        mac = next(p["mac"] for p in g.ask("port list")["result"] if p["name"] == "front")
+        for i in (a, b):
+            subprocess.run(["ip", "link", "set", i, "up"], check=True)
+        flows = range(4000, 4030)
+        sent = 0
+
+        def round_of_all():
+            nonlocal sent
+            sniffer = AsyncSniffer(iface=b, store=True, lfilter=lambda p: UDP in p and p[UDP].dport == 53)
+            sniffer.start()
+            time.sleep(0.5)
+            sendp([Ether(dst=mac, src=CLIENT_MAC) / IP(src="198.51.100.7", dst=VIP) / UDP(sport=n, dport=53) / b"question" for n in flows],
+                  iface=a, verbose=False)
+            sent += len(flows)
+            until(f"{sent} forwarded", lambda: g.report()["packets"]["forwarded"] >= sent)
+            time.sleep(0.3)
+            return {p[UDP].sport: p.dst for p in sniffer.stop() if p.dst.startswith("02:00:00:00:00:")}
+
+        first = round_of_all()
+        assert len(first) == len(flows) and len(set(first.values())) == 3, first
+        gone = first[4000]
+        name = {f"02:00:00:00:00:{n:02x}": s for n, s in ((11, "a"), (12, "b"), (13, "c"))}[gone]
+        assert g.ask("server disable", "web", name)["ok"]
+        second = round_of_all()
+        assert gone not in second.values() and all(second[n] == first[n] for n in flows if first[n] != gone), (first, second)
+        assert g.ask("server enable", "web", name)["ok"]
+        assert round_of_all() == second
+        assert g.stop() == 0
+
+
+@case(root=True)
 def merged_receives_are_told():
     """A port on an interface whose kernel merges what it receives is warned of at the start, with the command"""
     a, b = f"tgm{os.getpid() % 10000}", f"tgn{os.getpid() % 10000}"
