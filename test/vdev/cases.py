@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -1492,6 +1493,48 @@ def with_checked_servers(services, then):
         finally:
             servers.close()
         assert g.stop() == 0, g.output()
+
+
+@case(root=True)
+def on_time_at_full_load():
+    """A worker that never rests (a port full at each poll): health is checked and the service manager told on time"""
+    _, b = taps()
+    notify = f"@tidegate-{os.getpid()}"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as told:
+        told.bind("\0" + notify[1:])
+        told.settimeout(0.1)
+        os.environ.update(NOTIFY_SOCKET=notify, WATCHDOG_USEC="1500000")
+        try:
+            g = Gateway([service(health={"type": "tcp", "interval_ms": 300, "timeout_ms": 200})],
+                        front="net_null0", back=f"net_tap0,iface={b}").start()
+        finally:
+            os.environ.pop("NOTIFY_SOCKET")
+            os.environ.pop("WATCHDOG_USEC")
+        try:
+            mac = next(p["mac"] for p in g.ask("port list")["result"] if p["name"] == "back")
+            subprocess.run(["ip", "link", "set", b, "up"], check=True)
+            servers = health.Servers(b, mac)
+            until("passed", lambda: all(passed(r) for r in checked_servers(g, "web").values()))
+            start, received, alive = time.time(), g.report()["packets"]["received"], []
+            while time.time() < start + 5:
+                try:
+                    if b"WATCHDOG=1" in told.recv(4096):
+                        alive.append(time.time())
+                except TimeoutError:
+                    pass
+            busy = g.ask("worker list")["result"][0]
+            checks = [at for at, f in servers.probes if at >= start and f.dst == "02:00:00:00:00:0b" and f[TCP].flags == "S"]
+            servers.close()
+            assert g.report()["packets"]["received"] > received + 1000000, "the port was not full"
+            # a third of the watchdog's time; before half of it systemd would not mind, after all of it it would kill
+            gaps = [y - x for x, y in zip(alive, alive[1:])]
+            assert len(alive) >= 7 and max(gaps) < 1.5, (gaps, busy)
+            gaps = [y - x for x, y in zip(checks, checks[1:])]
+            assert len(checks) >= 11 and max(gaps) < 0.9, (gaps, busy)
+            assert all(r["health"] == "up" for r in checked_servers(g, "web").values())
+            assert g.stop() == 0
+        finally:
+            g.__exit__()
 
 
 @case(root=True)
