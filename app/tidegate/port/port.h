@@ -33,7 +33,7 @@ struct tg_port {
 	char driver[32];
 	enum tg_port_role role;
 	unsigned int if_index; /* of the kernel's interface it reads from; 0: of none */
-	int socket; /* NUMA node, -1 unknown */
+	int socket;            /* NUMA node, -1 unknown */
 	uint8_t mac[6];
 	uint16_t mtu;
 	uint32_t rate_mbps; /* of the line, as configured; 0: not known */
