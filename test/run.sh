@@ -23,7 +23,7 @@ suites=(
 	build:600:quick build-asan:600:full
 	unit:120:quick unit-asan:240:full
 	lint:60:quick drivers:180:full
-	vdev:180:quick peers:240:full sim:240:full accuracy:180:full choice:180:full captures:180:full live:420:full fuzz:200:full bench:90:full perf:240:full
+	vdev:300:quick peers:240:full sim:240:full accuracy:180:full choice:180:full captures:180:full live:420:full fuzz:200:full bench:90:full perf:240:full
 )
 
 usage() {
