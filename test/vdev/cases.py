@@ -1,4 +1,5 @@
 """Cases of the whole binary on virtual devices. test/vdev/run.sh runs them."""
+import contextlib
 import json
 import logging
 import os
@@ -819,17 +820,29 @@ def gate_drops_what_is_late():
         assert g.stop() == 0
 
 
+def taps():
+    if not os.path.exists("/dev/net/tun"):
+        raise Skip("/dev/net/tun is missing")
+    return f"tgf{os.getpid() % 10000}", f"tgb{os.getpid() % 10000}"
+
+
+@contextlib.contextmanager
+def between_taps(*services):
+    """A gateway, the link addresses of its front and back, and the kernel's ends of both."""
+    a, b = taps()
+    with Gateway(list(services), front=f"net_tap0,iface={a}", back=f"net_tap1,iface={b}") as g:
+        macs = {p["name"]: p["mac"] for p in g.ask("port list")["result"]}
+        for i in (a, b):
+            subprocess.run(["ip", "link", "set", i, "up"], check=True)
+        yield g, macs, a, b
+
+
 @case(root=True)
 def net_tap():
     """net_tap: frames of the kernel in, forwarded frames out"""
     from scapy.all import AsyncSniffer, get_if_hwaddr, sendp
-    if not os.path.exists("/dev/net/tun"):
-        raise Skip("/dev/net/tun is missing")
-    a, b = f"tgf{os.getpid() % 10000}", f"tgb{os.getpid() % 10000}"
-    with Gateway([service()], front=f"net_tap0,iface={a}", back=f"net_tap1,iface={b}") as g:
-        mac = next(p["mac"] for p in g.ask("port list")["result"] if p["name"] == "front")
-        for i in (a, b):
-            subprocess.run(["ip", "link", "set", i, "up"], check=True)
+    with between_taps(service()) as (g, macs, a, b):
+        mac = macs["front"]
         sniffer = AsyncSniffer(iface=b, store=True, lfilter=lambda p: TCP in p)
         sniffer.start()
         time.sleep(0.5)
@@ -951,13 +964,8 @@ def bonded_port_and_kernel():
 def ports_used_again():
     """A SYN from the ports of a connection that ended: the same server while it takes connections, another when it drains"""
     from scapy.all import AsyncSniffer, sendp
-    if not os.path.exists("/dev/net/tun"):
-        raise Skip("/dev/net/tun is missing")
-    a, b = f"tgf{os.getpid() % 10000}", f"tgb{os.getpid() % 10000}"
-    with Gateway([service()], front=f"net_tap0,iface={a}", back=f"net_tap1,iface={b}") as g:
-        mac = next(p["mac"] for p in g.ask("port list")["result"] if p["name"] == "front")
-        for i in (a, b):
-            subprocess.run(["ip", "link", "set", i, "up"], check=True)
+    with between_taps(service(policy="round-robin")) as (g, macs, a, b):
+        mac = macs["front"]
         sniffer = AsyncSniffer(iface=b, store=True, lfilter=lambda p: TCP in p)
         sniffer.start()
         time.sleep(0.5)
@@ -991,13 +999,8 @@ def ports_used_again():
 def udp_flows_are_placed_again():
     """A server that is disabled loses its UDP flows at once, to one that takes them; enabled again it gets none of them back"""
     from scapy.all import AsyncSniffer, sendp
-    if not os.path.exists("/dev/net/tun"):
-        raise Skip("/dev/net/tun is missing")
-    a, b = f"tgf{os.getpid() % 10000}", f"tgb{os.getpid() % 10000}"
-    with Gateway([service(protocol="udp", ports=[53])], front=f"net_tap0,iface={a}", back=f"net_tap1,iface={b}") as g:
-        mac = next(p["mac"] for p in g.ask("port list")["result"] if p["name"] == "front")
-        for i in (a, b):
-            subprocess.run(["ip", "link", "set", i, "up"], check=True)
+    with between_taps(service(protocol="udp", ports=[53])) as (g, macs, a, b):
+        mac = macs["front"]
         flows = range(4000, 4030)
         sent = 0
 
@@ -1475,18 +1478,9 @@ def passed(row):
     return row["health_checks"] > 3 and row["health"] == "up" and row["health_reason"] == "none"
 
 
-def taps():
-    if not os.path.exists("/dev/net/tun"):
-        raise Skip("/dev/net/tun is missing")
-    return f"tgf{os.getpid() % 10000}", f"tgb{os.getpid() % 10000}"
-
-
 def with_checked_servers(services, then):
-    a, b = taps()
-    with Gateway(services, front=f"net_tap0,iface={a}", back=f"net_tap1,iface={b}") as g:
-        mac = next(p["mac"] for p in g.ask("port list")["result"] if p["name"] == "back")
-        for i in (a, b):
-            subprocess.run(["ip", "link", "set", i, "up"], check=True)
+    with between_taps(*services) as (g, macs, _, b):
+        mac = macs["back"]
         servers = health.Servers(b, mac)
         try:
             then(g, servers, mac)
