@@ -454,15 +454,6 @@ static void remember_late(struct tg_worker *w, const struct tg_burst *b)
 			tg_copies_dropped(w->copies, &b->pkt[i], b->arrival[i]);
 }
 
-/* The port that a packet of the burst came from: those handed over are of several. */
-static uint16_t came_by(const struct tg_worker *w, const struct tg_burst *b, unsigned int i)
-{
-	for (uint16_t p = 0; p < w->n_ports; p++)
-		if (w->ports[p].ethdev == b->mbuf[i]->port)
-			return p;
-	return b->port;
-}
-
 /* Who sends more than fits behind the outer headers is told how much does. */
 static void answer_too_big(struct tg_worker *w, struct tg_burst *b)
 {
@@ -479,7 +470,7 @@ static void answer_too_big(struct tg_worker *w, struct tg_burst *b)
 		    !tg_icmp_too_big(b->mbuf[i], &b->pkt[i], (uint16_t)room))
 			continue;
 		b->verdict[i] = TG_REPLY;
-		b->out_port[i] = came_by(w, b, i);
+		b->out_port[i] = tg_worker_came_by(w, b->mbuf[i]);
 		w->stats.too_big_sent++;
 	}
 }

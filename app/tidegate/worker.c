@@ -216,6 +216,14 @@ static unsigned int release(struct tg_worker *w)
 	return w->admission->waiting.n;
 }
 
+uint16_t tg_worker_came_by(const struct tg_worker *w, const struct rte_mbuf *m)
+{
+	for (uint16_t p = 0; p < w->n_ports; p++)
+		if (w->ports[p].ethdev == m->port)
+			return p;
+	return 0; /* offline: there is one */
+}
+
 static void drop_control_frames(struct tg_worker *w)
 {
 	rte_pktmbuf_free_bulk(w->control_frame, w->n_control_frames);

@@ -137,6 +137,9 @@ int tg_worker_create(const struct tg_worker_env *env, unsigned int index, unsign
 		     int socket, struct tg_worker **out);
 void tg_worker_free(struct tg_worker *w);
 
+/* The index of the port that a packet came by. */
+uint16_t tg_worker_came_by(const struct tg_worker *w, const struct rte_mbuf *m);
+
 /* Takes a snapshot as this turn's: forgets own counts of servers with a new generation. */
 void tg_worker_use(struct tg_worker *w, const struct tg_snapshot *s);
 

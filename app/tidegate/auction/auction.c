@@ -199,7 +199,7 @@ static bool begin(struct tg_worker *w, struct tg_burst *b, unsigned int i,
 	a = tg_bid_open(x->table, c, p, b->hash[i], except, tg_worker_now(w));
 	if (a == NULL)
 		return false;
-	a->port = tg_auction_came_by(w, m);
+	a->port = tg_worker_came_by(w, m);
 	a->link_len = p->l3_off;
 	memcpy(a->link, frame, p->l3_off);
 	if (!tg_auction_behind_router(w, &p->key.client))
@@ -520,7 +520,7 @@ void tg_auction_meet(struct tg_worker *w, const struct tg_burst *b, unsigned int
 	if (w->auctions != NULL && tg_auction_config(w, b->pkt[i].key.service) != NULL &&
 	    !tg_auction_behind_router(w, &b->pkt[i].key.client))
 		tg_peer_learn(w->auctions, &b->pkt[i].key.client, frame + 6,
-			      tg_auction_came_by(w, b->mbuf[i]));
+			      tg_worker_came_by(w, b->mbuf[i]));
 }
 
 bool tg_auction_gone(struct tg_worker *w, struct tg_burst *b, unsigned int i)
@@ -528,7 +528,7 @@ bool tg_auction_gone(struct tg_worker *w, struct tg_burst *b, unsigned int i)
 	const struct tg_pkt *p = &b->pkt[i];
 	struct rte_mbuf *m = b->mbuf[i], *rst;
 	const uint8_t *frame = rte_pktmbuf_mtod(m, const uint8_t *);
-	const struct tg_peer by = {.mac = tg_mac_word(frame + 6), .port = tg_auction_came_by(w, m)};
+	const struct tg_peer by = {.mac = tg_mac_word(frame + 6), .port = tg_worker_came_by(w, m)};
 	const struct tg_reset r = {
 		.link = frame,
 		.link_len = p->l3_off,

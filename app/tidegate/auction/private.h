@@ -62,7 +62,6 @@ bool tg_auction_is_from(const struct tg_worker *w, const struct rte_mbuf *m, uin
 /* Which port it came by. */
 /* Is the client reached by the client side's router, wherever its packets came from? */
 bool tg_auction_behind_router(const struct tg_worker *w, const struct tg_addr *client);
-uint16_t tg_auction_came_by(const struct tg_worker *w, const struct rte_mbuf *m);
 
 /* auction/peer.c */
 void tg_peer_learn(struct tg_auctions *x, const struct tg_addr *client, const uint8_t mac[6],

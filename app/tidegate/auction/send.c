@@ -251,11 +251,3 @@ bool tg_auction_is_from(const struct tg_worker *w, const struct rte_mbuf *m, uin
 	return word != NULL && (__atomic_load_n(word, __ATOMIC_RELAXED) & (2 * TG_MAC_VALID - 1)) ==
 				       tg_mac_word(frame + 6);
 }
-
-uint16_t tg_auction_came_by(const struct tg_worker *w, const struct rte_mbuf *m)
-{
-	for (uint16_t p = 0; p < w->n_ports; p++)
-		if (w->ports[p].ethdev == m->port)
-			return p;
-	return 0;
-}

@@ -102,6 +102,8 @@ static void process(const struct page *p)
 	  "Packets of the gateway's own that forwarded and dropped count too: auctions'.")       \
 	X("taken_in_packets", "packets", taken_in, "Answers to health checks, for control.")     \
 	X("to_kernel_packets", "packets", to_kernel, "Packets for no service, to the kernel.")   \
+	X("control_lost_frames", "frames", control_lost,                                         \
+	  "Frames of control's and the kernel's that no driver took in time.")                   \
 	X("handed_over_packets", "packets", handed_over,                                         \
 	  "Packets that crossed to the worker which owns their flow.")                           \
 	X("stateless_packets", "packets", stateless,                                             \

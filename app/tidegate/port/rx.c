@@ -38,14 +38,6 @@ static void stamped(struct tg_rx *rx, struct tg_burst *b, uint64_t rule)
 	}
 }
 
-/* A bonded device hands over its links' buffers as they are, some drivers say nothing: whoever asks a packet where
- * it came by means our port. */
-static void relabel(const struct tg_rx *rx, struct tg_burst *b)
-{
-	for (unsigned int i = 0; i < b->n; i++)
-		b->mbuf[i]->port = rx->ethdev;
-}
-
 uint16_t tg_rx_poll(const struct tg_worker *w, struct tg_rx *rx, struct tg_burst *b)
 {
 	uint64_t arrival;
@@ -57,11 +49,10 @@ uint16_t tg_rx_poll(const struct tg_worker *w, struct tg_rx *rx, struct tg_burst
 	for (unsigned int i = 0; i < b->n; i++) {
 		b->arrival[i] = arrival;
 		b->wire_len[i] = b->mbuf[i]->pkt_len;
+		b->mbuf[i]->port = rx->ethdev; /* a bond leaves its link's */
 		b->verdict[i] = TG_FORWARD;
 		b->server[i] = TG_NO_SERVER;
 	}
-	if (unlikely(b->n > 0 && b->mbuf[0]->port != rx->ethdev))
-		relabel(rx, b);
 	if (unlikely(rx->stamps != NULL))
 		stamped(rx, b, arrival);
 	return b->n;
