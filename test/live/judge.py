@@ -78,18 +78,20 @@ def servers_of(stats, service):
 
 
 def p50(stats, service, truth, percent):
-    """The gateway's median latency of each server is within some percent of the client's in the same run.
+    """The gateway's median latency of each server is within some percent of the client's in the same run: of tg-client,
+    until its kernel had the answer; when the program came to read it is the processor's affair.
 
     Where the host was busy with something else it cannot be judged: the servers take SERVICE_MS, and a client that sees
     far more measures its own scheduling. Exit code 77 then: counted as skipped, not as passed."""
     r = last_json(truth)
     worst, figures, slowest = 0, [], 0
     for s in servers_of(stats, service):
-        own = r.get("servers", {}).get(s["name"], r)["latency_ns"]["p50"]
+        seen = r.get("servers", {}).get(s["name"], r)
+        own = seen.get("arrival_ns", seen["latency_ns"])["p50"]
         if not own:
             fault(f"the client has no answer from {s['name']} to compare with")
         got = s["latency_ns"]["p50"]
-        slowest = max(slowest, own / 1e6)
+        slowest = max(slowest, seen["latency_ns"]["p50"] / 1e6)
         error = 100 * (got / own - 1)
         worst = max(worst, abs(error))
         figures.append(f"{s['name']} {got / 1e6:.3f}/{own / 1e6:.3f} ms ({error:+.1f} %)")

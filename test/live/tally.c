@@ -18,14 +18,16 @@ static int find_server(struct tally *t, const char *text, size_t len)
 	return t->count++;
 }
 
-int tally_answer(struct tally *t, const char *body, size_t len, int first, uint64_t ns)
+int tally_answer(struct tally *t, const char *body, size_t len, int first, uint64_t latency_ns,
+		 uint64_t arrival_ns)
 {
 	int server = find_server(t, body, len);
 
-	samples_add(&t->latency, ns);
+	samples_add(&t->latency, latency_ns);
 	if (server < 0)
 		return -1;
-	samples_add(&t->servers[server].latency, ns);
+	samples_add(&t->servers[server].latency, latency_ns);
+	samples_add(&t->servers[server].arrival, arrival_ns);
 	if (first < 0)
 		t->servers[server].connections++;
 	else if (first != server)
@@ -45,6 +47,8 @@ void tally_print(FILE *out, struct tally *t)
 		fprintf(out, "%s\"%s\":{\"connections\":%" PRIu64 ",\"latency_ns\":", i ? "," : "",
 			t->servers[i].name, t->servers[i].connections);
 		samples_print(out, &t->servers[i].latency);
+		fprintf(out, ",\"arrival_ns\":");
+		samples_print(out, &t->servers[i].arrival);
 		fprintf(out, "}");
 	}
 	fprintf(out, "}}\n");

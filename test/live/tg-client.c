@@ -27,6 +27,7 @@ struct slot {
 	int fd;
 	enum state state;
 	uint64_t began, asked, due; /* due: when it gives up waiting, or stops thinking */
+	uint64_t came;              /* when the kernel had the answer's last byte */
 	uint64_t requests, id;      /* id: which connection it is, from 1 */
 	int server;                 /* index of the first answer's, −1: none yet */
 	size_t sent, len;
@@ -141,6 +142,7 @@ static void slot_open(struct slot *s, uint64_t now)
 		die("socket");
 	if (opt.type == SOCK_STREAM)
 		setsockopt(s->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+	setsockopt(s->fd, SOL_SOCKET, SO_TIMESTAMPNS, &one, sizeof(one));
 	if (connect(s->fd, (struct sockaddr *)&opt.to, opt.to_len) && errno != EINPROGRESS)
 		die("connect");
 	if (epoll_ctl(epoll, EPOLL_CTL_ADD, s->fd, &ev))
@@ -158,7 +160,7 @@ static uint64_t pause_ends(const struct slot *s, uint64_t now)
 /* One whole answer, whose body begins at `body`. */
 static void slot_answer(struct slot *s, uint64_t now, const char *body, size_t len)
 {
-	int server = tally_answer(&tally, body, len, s->server, now - s->asked);
+	int server = tally_answer(&tally, body, len, s->server, now - s->asked, s->came - s->asked);
 	uint64_t due = pause_ends(s, now);
 
 	s->requests++;
@@ -201,6 +203,36 @@ static const char *http_progress(struct slot *s)
 	return !s->has_head && s->len == ANSWER_ROOM ? "head" : NULL;
 }
 
+/*
+ * recv(), and when the kernel had what it gives: a client that waits for the processor reads later than it was answered.
+ * The kernel stamps by the clock of the day: what is counted is how long ago that was.
+ */
+static ssize_t slot_recv(struct slot *s, void *to, size_t room)
+{
+	union {
+		struct cmsghdr head;
+		char room[CMSG_SPACE(sizeof(struct timespec))];
+	} note;
+	struct iovec part = {.iov_base = to, .iov_len = room};
+	struct msghdr m = {.msg_iov = &part,
+			   .msg_iovlen = 1,
+			   .msg_control = &note,
+			   .msg_controllen = sizeof(note)};
+	ssize_t n = recvmsg(s->fd, &m, 0);
+	struct cmsghdr *c = n > 0 ? CMSG_FIRSTHDR(&m) : NULL;
+	struct timespec stamp, day;
+	int64_t ago = 0;
+
+	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_TIMESTAMPNS) {
+		memcpy(&stamp, CMSG_DATA(c), sizeof(stamp));
+		clock_gettime(CLOCK_REALTIME, &day);
+		ago = (day.tv_sec - stamp.tv_sec) * 1000000000 + day.tv_nsec - stamp.tv_nsec;
+	}
+	if (n > 0)
+		s->came = clock_ns() - (uint64_t)(ago > 0 ? ago : 0);
+	return n;
+}
+
 static void slot_receive(struct slot *s, uint64_t now)
 {
 	for (;;) {
@@ -208,7 +240,7 @@ static void slot_receive(struct slot *s, uint64_t now)
 		/* of a long body only the beginning is kept */
 		bool keep = !s->has_head || s->len < TALLY_NAME_MAX;
 		char *to = keep ? s->in + s->len : rest;
-		ssize_t n = recv(s->fd, to, keep ? ANSWER_ROOM - s->len : sizeof(rest), 0);
+		ssize_t n = slot_recv(s, to, keep ? ANSWER_ROOM - s->len : sizeof(rest));
 		const char *fault;
 
 		if (n < 0 && errno == EAGAIN)
