@@ -26,7 +26,7 @@ static const char document[] =
 	"{\"name\": \"back\", \"port\": \"net_ring_back\", \"role\": \"server\","
 	" \"addresses\": [\"10.0.0.2/24\"], \"rx_descriptors\": %u, \"tx_descriptors\": %u}],"
 	" \"services\": [{\"name\": \"dns\", \"address\": \"192.0.2.10\", \"protocol\": \"udp\","
-	" \"ports\": [53], \"policy\": \"maglev\", \"gate\": \"drop\", \"sojourn_max_us\": %u,"
+	" \"ports\": [53], \"gate\": \"drop\", \"sojourn_max_us\": %u, %s,"
 	" \"servers\": [{\"name\": \"a\", \"address\": \"10.0.0.11\", \"mac\": \"02:00:00:00:00:0b\"},"
 	" {\"name\": \"b\", \"address\": \"10.0.0.12\", \"mac\": \"02:00:00:00:00:0c\"}]}]}";
 
@@ -59,7 +59,7 @@ int soak_rig_make(struct soak_rig *r, const struct soak_kind *k, char *err, size
 				     .seed = 1};
 	struct tg_config_report report = {0};
 	struct tg_config *c = NULL;
-	char text[sizeof(document) + 64];
+	char text[sizeof(document) + 512];
 	int len;
 
 	memset(r, 0, sizeof(*r));
@@ -70,7 +70,8 @@ int soak_rig_make(struct soak_rig *r, const struct soak_kind *k, char *err, size
 	r->pool = rte_pktmbuf_pool_create("feed", BUFFERS, 256, 64, RTE_MBUF_DEFAULT_BUF_SIZE, -1);
 	if (r->pool == NULL)
 		return -ENOMEM;
-	len = snprintf(text, sizeof(text), document, RX_RING, 64, 64, k->tx_ring, k->limit_us);
+	len = snprintf(text, sizeof(text), document, RX_RING, 64, 64, k->tx_ring, k->limit_us,
+		       k->service != NULL ? k->service : "\"policy\": \"maglev\"");
 	if (tg_config_parse("soak", text, (size_t)len, &c, &report) != 0) {
 		snprintf(err, err_len, "%s",
 			 report.n_faults > 0 ? report.faults[0] : "configuration");

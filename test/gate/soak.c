@@ -28,6 +28,13 @@
 #define FLOWS 1000u
 #define BATCH 32u
 #define FRAME 60u
+#define NETS  8u /* of clients: one has nine tenths of the flows */
+
+/* Nine tenths of what comes are one segment's, which is in burst; the others are calm. */
+#define TOKENS                                                                                                   \
+	"\"policy\": \"maglev\", \"admission_wait_max_us\": 1000000, \"admission\": {\"cost\": "                 \
+	"\"packet\", \"budget_per_s\": 2000000, \"interval_us\": 1000, \"auxiliary_percent\": 1, \"segments\": " \
+	"{\"hi_per_s\": 500000}}"
 
 static const struct soak_kind kinds[] = {
 	{.name = "saturated", .what = "more than it can do", .limit_us = 500, .tx_ring = 1024},
@@ -64,23 +71,45 @@ static const struct soak_kind kinds[] = {
 	 .limit_us = 500,
 	 .tx_ring = 1024,
 	 .busy = true},
+	{.name = "tokens",
+	 .what = "2 000 000 tokens a second, for less than what comes",
+	 .limit_us = 500,
+	 .tx_ring = 1024,
+	 .service = TOKENS,
+	 .waits = true},
+	{.name = "tokens-stall",
+	 .what = "the same, and the worker stands still for 3 ms",
+	 .limit_us = 500,
+	 .tx_ring = 1024,
+	 .service = TOKENS,
+	 .waits = true,
+	 .stall_every_ms = 10,
+	 .stall_us = 3000},
+	{.name = "tokens-sigstop",
+	 .what = "the same, and SIGSTOP for 10 ms",
+	 .limit_us = 500,
+	 .tx_ring = 1024,
+	 .service = TOKENS,
+	 .waits = true,
+	 .stop_every_ms = 40,
+	 .stop_us = 10000},
 };
 
 struct feeder {
 	struct soak_rig *rig;
 	const struct soak_kind *kind;
-	uint8_t frame[FRAME];
+	uint8_t frame[NETS][FRAME];
 	uint32_t batch, flow;
 	uint64_t offered, start, taken;
 };
 
-static void make_frame(struct feeder *f)
+static void make_frame(const struct feeder *f, uint8_t *frame, unsigned int net)
 {
-	struct rte_ether_hdr *e = (struct rte_ether_hdr *)f->frame;
+	struct rte_ether_hdr *e = (struct rte_ether_hdr *)frame;
 	struct rte_ipv4_hdr *ip = (struct rte_ipv4_hdr *)(e + 1);
 	struct rte_udp_hdr *udp = (struct rte_udp_hdr *)(ip + 1);
 
-	memset(f->frame, 0, sizeof(f->frame));
+	memset(frame, 0, FRAME);
 	memcpy(&e->dst_addr, f->rig->mac, 6);
 	e->src_addr.addr_bytes[0] = 2;
 	e->src_addr.addr_bytes[5] = 1;
@@ -89,7 +118,7 @@ static void make_frame(struct feeder *f)
 	ip->time_to_live = 64;
 	ip->next_proto_id = IPPROTO_UDP;
 	ip->total_length = rte_cpu_to_be_16(FRAME - sizeof(*e));
-	ip->src_addr = RTE_BE32(RTE_IPV4(198, 51, 100, 10));
+	ip->src_addr = rte_cpu_to_be_32(RTE_IPV4(198, 51, 100 + net, 10));
 	ip->dst_addr = RTE_BE32(RTE_IPV4(192, 0, 2, 10));
 	ip->hdr_checksum = rte_ipv4_cksum(ip);
 	udp->dst_port = RTE_BE16(53);
@@ -108,9 +137,10 @@ static void produce(struct feeder *f)
 		return;
 	for (unsigned int i = 0; i < n; i++) {
 		uint8_t *data = rte_pktmbuf_mtod(m[i], uint8_t *);
-		uint16_t from = rte_cpu_to_be_16((uint16_t)(1024 + f->flow++ % FLOWS));
+		uint32_t flow = f->flow++ % FLOWS;
+		uint16_t from = rte_cpu_to_be_16((uint16_t)(1024 + flow));
 
-		memcpy(data, f->frame, FRAME);
+		memcpy(data, f->frame[flow % 10 == 0 ? 1 + flow / 10 % (NETS - 1) : 0], FRAME);
 		memcpy(data + port, &from, sizeof(from));
 		m[i]->data_len = FRAME;
 		m[i]->pkt_len = FRAME;
@@ -187,16 +217,31 @@ static void feed(struct feeder *f, double seconds)
 	}
 }
 
+/* What waited for tokens and went on, by class. */
+static void add_waited(const struct soak_rig *r, uint64_t waited[TG_ADMIT_CLASSES])
+{
+	const struct tg_admission_pool *p = r->gateway.snapshot->pool[0];
+
+	for (unsigned int c = 0; c < TG_ADMIT_CLASSES; c++)
+		waited[c] = p != NULL ? p->stats[0]->released[c] : 0;
+}
+
 static int report(const struct soak_rig *r, const struct soak_kind *k, const struct feeder *f)
 {
 	const struct tg_clock *c = &r->gateway.clock;
 	const struct tg_worker_stats *w = &r->gateway.worker[0]->stats;
 	const struct tg_gate_stats *g = &w->gate;
+	uint64_t waited[TG_ADMIT_CLASSES];
 	bool counted = soak_seen.late_after <= g->late_uncertain;
 	bool good = soak_seen.late == 0 && counted && soak_seen.sent > 0;
 
+	add_waited(r, waited);
+	if (k->waits)
+		good = good && waited[TG_ADMIT_CALM] + waited[TG_ADMIT_BURST] > 0;
+
 	printf("{\"kind\": \"%s\", \"what\": \"%s\", \"limit_us\": %u, \"offered\": %" PRIu64
-	       ", \"received\": %" PRIu64 ", \"sent\": %" PRIu64 ", \"dropped_late\": %" PRIu64
+	       ", \"received\": %" PRIu64 ", \"sent\": %" PRIu64 ", \"waited\": {\"calm\": %" PRIu64
+	       ", \"burst\": %" PRIu64 "}, \"dropped_late\": %" PRIu64
 	       ", \"late_at\": {\"ring\": %" PRIu64 ", \"stages\": %" PRIu64
 	       ", \"driver\": %" PRIu64 "}, \"late\": %" PRIu64 ", \"late_uncertain\": %" PRIu64
 	       ", \"seen_after_tx\": %" PRIu64 ", \"seen_later_still\": %" PRIu64
@@ -204,11 +249,12 @@ static int report(const struct soak_rig *r, const struct soak_kind *k, const str
 	       ", \"oldest_us\": %.1f, \"max_sojourn_us\": %.1f, \"arrival_early_us\": %.1f, "
 	       "\"good\": %s}\n",
 	       k->name, k->what, k->limit_us, f->offered, w->received, soak_seen.sent,
-	       g->late_dropped, g->late_at[TG_GATE_RING], g->late_at[TG_GATE_STAGES],
-	       g->late_at[TG_GATE_DRIVER], soak_seen.late, g->late_uncertain, soak_seen.late_after,
-	       soak_seen.late_since, soak_seen.unknown,
-	       (double)tg_ticks_to_ns(c, soak_seen.oldest) / 1e3, (double)g->max_sojourn_ns / 1e3,
-	       (double)tg_ticks_to_ns(c, soak_seen.early) / 1e3, good ? "true" : "false");
+	       waited[TG_ADMIT_CALM], waited[TG_ADMIT_BURST], g->late_dropped,
+	       g->late_at[TG_GATE_RING], g->late_at[TG_GATE_STAGES], g->late_at[TG_GATE_DRIVER],
+	       soak_seen.late, g->late_uncertain, soak_seen.late_after, soak_seen.late_since,
+	       soak_seen.unknown, (double)tg_ticks_to_ns(c, soak_seen.oldest) / 1e3,
+	       (double)g->max_sojourn_ns / 1e3, (double)tg_ticks_to_ns(c, soak_seen.early) / 1e3,
+	       good ? "true" : "false");
 	fflush(stdout);
 	return good ? 0 : 1;
 }
@@ -225,7 +271,8 @@ static int run(const struct soak_kind *k, double seconds)
 		return 1;
 	}
 	f = (struct feeder){.rig = &rig, .kind = k};
-	make_frame(&f);
+	for (unsigned int net = 0; net < NETS; net++)
+		make_frame(&f, f.frame[net], net);
 	soak_witness_begin(k, &rig.gateway.clock);
 	stall_us = k->stall_us;
 	rte_eal_remote_launch(run_worker, rig.gateway.worker[0], rig.lcore);

@@ -40,6 +40,8 @@ struct soak_kind {
 	const char *name, *what;
 	uint32_t limit_us; /* T */
 	uint32_t tx_ring;
+	const char *service; /* keys of the service beside what all have; NULL: "policy": "maglev" */
+	bool waits;          /* some must have waited for tokens */
 	uint64_t consumer_pps;             /* what the driver's far end takes; 0: all */
 	uint32_t work_every, work_us;      /* one burst in so many works so long; 0: none */
 	uint32_t held;                     /* bursts that wait at the same time */
