@@ -43,6 +43,11 @@ void tg_admit_compile_thresholds(struct tg_admit_pool *p, uint64_t rate_per_s)
 	p->thresholds = t;
 }
 
+static uint64_t asked(const struct tg_admit_slot *s)
+{
+	return tg_admit_read(&s->total) - tg_admit_read(&s->begun);
+}
+
 /* Of all lcores in this interval: what was asked for, or admitted. */
 static uint64_t sum_up(const struct tg_admit_pool *p, uint32_t slot, uint32_t number, bool admitted)
 {
@@ -52,17 +57,9 @@ static uint64_t sum_up(const struct tg_admit_pool *p, uint32_t slot, uint32_t nu
 		const struct tg_admit_slot *s = &p->lcore[i].slot[slot];
 
 		if (__atomic_load_n(&s->number, __ATOMIC_ACQUIRE) == number)
-			sum += __atomic_load_n(admitted ? &s->admitted : &s->count,
-					       __ATOMIC_RELAXED);
+			sum += admitted ? tg_admit_read(&s->admitted) : asked(s);
 	}
 	return sum;
-}
-
-static void add(uint32_t *word, uint32_t more)
-{
-	uint32_t room = UINT32_MAX - *word;
-
-	__atomic_store_n(word, *word + (more < room ? more : room), __ATOMIC_RELAXED);
 }
 
 /* Another segment has the slot: it goes to the newcomer, unless both ask in one interval. */
@@ -72,7 +69,7 @@ static void take_up(struct tg_admit_lcore *l, struct tg_admit_slot *slot,
 {
 	struct tg_admit_owner *o = &l->owner[s->slot];
 
-	if (slot->count > 0 && o->used) {
+	if (asked(slot) > 0 && o->used) {
 		tg_admit_count(&l->stats.collisions, 1);
 		return;
 	}
@@ -110,11 +107,12 @@ static bool goes_on(struct tg_admit_pool *p, struct tg_admit_lcore *l,
 {
 	const struct tg_admit_thresholds *t = &p->thresholds;
 
-	if (l->number + 1 - hot > p->params.calm_intervals) {
+	/* signed: another lcore, that is an interval ahead, may just have seen it begin */
+	if ((int32_t)(l->number + 1 - hot) > (int32_t)p->params.calm_intervals) {
 		__atomic_store_n(&p->hot[i], 0, __ATOMIC_RELAXED);
 		return false;
 	}
-	if (hot != l->number + 1 && slot->count >= t->lo_own &&
+	if (hot != l->number + 1 && asked(slot) >= t->lo_own &&
 	    sum_up(p, i, l->number, false) >= t->lo)
 		__atomic_store_n(&p->hot[i], l->number + 1, __ATOMIC_RELAXED);
 	if (__atomic_load_n(&p->burst_seen, __ATOMIC_RELAXED) != l->number + 1)
@@ -133,11 +131,10 @@ enum tg_admit_class tg_admit_ask(struct tg_admit_pool *p, unsigned int lcore,
 
 	if (slot->tag != s.tag)
 		take_up(l, slot, &s, client, service);
-	add(&slot->count, cost);
 	tg_admit_count(&slot->total, cost);
 	if (hot != 0 && goes_on(p, l, slot, s.slot, hot)) {
 		class = TG_ADMIT_BURST;
-	} else if (slot->count >= p->thresholds.hi_own &&
+	} else if (asked(slot) >= p->thresholds.hi_own &&
 		   sum_up(p, s.slot, l->number, false) > p->thresholds.hi) {
 		begin_burst(p, l, s.slot);
 		class = TG_ADMIT_BURST;
@@ -181,7 +178,7 @@ bool tg_admit_take(struct tg_admit_pool *p, unsigned int lcore, struct tg_admit_
 			return false;
 		if (!tokens(p, l, class, cost, now))
 			return false;
-		add(&slot->admitted, cost);
+		tg_admit_count(&slot->admitted, cost);
 	} else if (!tokens(p, l, class, cost, now)) {
 		return false;
 	}

@@ -4,13 +4,18 @@
  * counted before, well below the threshold, with a token at hand. All else is
  * tg_admit_segment's, tg_admit_ask's and tg_admit_take's.
  *
+ * Packets go that way by the burst: what is the same for all of them is read
+ * once, and what they take together is counted once.
+ *
  * Thread-safety: of each structure it says who writes; others read relaxed.
- * tg_admit_quick: as tg_admit_ask.
+ * tg_admit_quick_*: as tg_admit_ask.
  */
 #ifndef TG_ADMIT_QUICK_H
 #define TG_ADMIT_QUICK_H
 
 #include <string.h>
+
+#include <rte_branch_prediction.h>
 
 #include "tg_admit.h"
 
@@ -30,13 +35,13 @@ struct tg_admit_cell {
 	int64_t auxiliary_leased, extra_leased;
 };
 
-/* What one lcore counts of a slot's segment; `count` and `admitted` are of interval `number`. */
+/* What one lcore counts of a slot's segment: in interval `number` total - begun were asked for. Half a
+ * cache line, so none lies in two. */
 struct tg_admit_slot {
 	uint32_t tag;
 	uint32_t number;
-	uint32_t count;
-	uint32_t admitted;
-	uint64_t total;
+	uint64_t begun, total;
+	uint64_t admitted; /* in that interval */
 };
 
 /* Whose slot it is: for people. Read while it is written at worst: then what is shown is wrong once. */
@@ -111,7 +116,7 @@ static inline struct tg_admit_slot *tg_admit_slot_now(struct tg_admit_lcore *l, 
 
 	if (s->number == l->number)
 		return s;
-	__atomic_store_n(&s->count, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&s->begun, s->total, __ATOMIC_RELAXED);
 	__atomic_store_n(&s->admitted, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&s->number, l->number, __ATOMIC_RELEASE);
 	return s;
@@ -137,35 +142,77 @@ static inline void tg_admit_place(const struct tg_admit_pool *p, uint64_t a, uin
 	s->tag = (uint32_t)(h >> 32) | 1;
 }
 
+/* May any slot be in burst, as one lcore knows the time? One that another lcore
+ * has just put back by an interval is still taken for one. */
+static inline bool tg_admit_any_burst(const struct tg_admit_pool *p, uint32_t number)
+{
+	uint32_t seen = __atomic_load_n(&p->burst_seen, __ATOMIC_RELAXED);
+
+	return seen != 0 && (int32_t)(number + 1 - seen) <= (int32_t)p->params.calm_intervals + 1;
+}
+
+/* An lcore's packets on the quick way. From begin to end it does nothing else
+ * with the pool. */
+struct tg_admit_quick {
+	struct tg_admit_pool *pool;
+	struct tg_admit_lcore *lcore;
+	uint64_t left;  /* tokens at hand */
+	uint64_t spent; /* of them */
+	uint64_t hi_own;
+	bool any_burst;
+};
+
+static inline void tg_admit_quick_begin(struct tg_admit_quick *q, struct tg_admit_pool *p,
+					unsigned int lcore)
+{
+	struct tg_admit_lcore *l = &p->lcore[lcore];
+
+	q->pool = p;
+	q->lcore = l;
+	q->left = p->plain ? (uint64_t)l->base : 0;
+	q->spent = 0;
+	q->hi_own = p->thresholds.hi_own;
+	q->any_burst = tg_admit_any_burst(p, l->number);
+}
+
+static inline void tg_admit_quick_end(const struct tg_admit_quick *q)
+{
+	if (q->spent == 0)
+		return;
+	q->lcore->base -= (int64_t)q->spent;
+	tg_admit_count(&q->lcore->stats.asked[TG_ADMIT_CALM], q->spent);
+	tg_admit_count(&q->lcore->stats.admitted[TG_ADMIT_CALM], q->spent);
+}
+
 /*
  * Counts a packet and takes its tokens, if that is all there is to do: true.
  * Else false, and nothing was done. What it does is what tg_admit_ask and
  * tg_admit_take would do.
  */
-static inline bool tg_admit_quick(struct tg_admit_pool *p, unsigned int lcore,
-				  const struct tg_addr *client, uint16_t service, uint32_t cost)
+static inline bool tg_admit_quick_take(struct tg_admit_quick *q, const struct tg_addr *client,
+				       uint16_t service, uint32_t cost)
 {
-	struct tg_admit_lcore *l = &p->lcore[lcore];
+	const struct tg_admit_pool *p = q->pool;
 	const uint64_t *mask = p->mask[!tg_addr_is_v4(client)];
 	struct tg_admit_segment s;
 	struct tg_admit_slot *slot;
-	uint64_t words[2];
+	uint64_t words[2], total;
 
-	if (!p->plain || l->base < cost)
+	if (q->left < cost)
 		return false;
 	memcpy(words, client->b, sizeof(words));
 	tg_admit_place(p, words[0] & mask[0], words[1] & mask[1], service, &s);
-	slot = &l->slot[s.slot];
-	if (slot->tag != s.tag || __atomic_load_n(&p->hot[s.slot], __ATOMIC_RELAXED) != 0)
+	slot = &q->lcore->slot[s.slot];
+	if (unlikely(slot->tag != s.tag) ||
+	    (q->any_burst && __atomic_load_n(&p->hot[s.slot], __ATOMIC_RELAXED) != 0))
 		return false;
-	slot = tg_admit_slot_now(l, s.slot);
-	if ((uint64_t)slot->count + cost >= p->thresholds.hi_own)
+	slot = tg_admit_slot_now(q->lcore, s.slot);
+	total = slot->total + cost;
+	if (unlikely(total - slot->begun >= q->hi_own))
 		return false;
-	__atomic_store_n(&slot->count, slot->count + cost, __ATOMIC_RELAXED);
-	tg_admit_count(&slot->total, cost);
-	l->base -= cost;
-	tg_admit_count(&l->stats.asked[TG_ADMIT_CALM], cost);
-	tg_admit_count(&l->stats.admitted[TG_ADMIT_CALM], cost);
+	__atomic_store_n(&slot->total, total, __ATOMIC_RELAXED);
+	q->left -= cost;
+	q->spent += cost;
 	return true;
 }
 

@@ -111,6 +111,26 @@ START_TEST(thresholds_are_of_all_lcores)
 }
 END_TEST
 
+/* Its turn began before the interval did in which another lcore saw a burst begin. */
+START_TEST(an_lcore_that_is_behind_forgets_no_burst)
+{
+	struct tg_admit_params a = calm_params(100000);
+	struct tg_admit_pool *p;
+	struct tg_admit_segment s;
+
+	a.hi_per_s = 1000;
+	p = pool(&a, 2);
+	s = segment(p, 1);
+	tg_admit_tick(p, 1, INTERVAL);
+	for (unsigned int i = 0; i < 11; i++)
+		ask(p, 1, s, 1);
+	ck_assert_int_eq(ask(p, 0, s, 1), TG_ADMIT_BURST);
+	ck_assert_int_eq(ask(p, 1, s, 1), TG_ADMIT_BURST);
+	ck_assert_uint_eq(tg_admit_lcore_stats(p, 1)->bursts, 1);
+	tg_admit_free(p);
+}
+END_TEST
+
 START_TEST(the_first_interval_has_extra_tokens_and_pays_for_them)
 {
 	struct tg_admit_params a = calm_params(100000);
@@ -395,8 +415,9 @@ static Suite *suite(void)
 		  a_debt_above_an_interval_takes_several, a_cost_above_what_is_left_is_debt,
 		  rate_zero_admits_everything, fractions_of_a_token_add_up);
 	UNIT_CASE(s, "classes", a_burst_is_known_at_once_and_forgotten_slowly,
-		  between_lo_and_hi_nothing_changes, thresholds_are_of_all_lcores,
-		  a_cap_holds_whatever_is_free, no_threshold_is_above_the_rate);
+		  between_lo_and_hi_nothing_changes, an_lcore_that_is_behind_forgets_no_burst,
+		  thresholds_are_of_all_lcores, a_cap_holds_whatever_is_free,
+		  no_threshold_is_above_the_rate);
 	UNIT_CASE(s, "segments", segments_are_networks, the_longest_rule_decides,
 		  people_see_whose_slot_it_is);
 	UNIT_CASE(s, "bad input", clocks_that_jump_give_nothing_extra, a_million_spoofed_networks,

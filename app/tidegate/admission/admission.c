@@ -225,16 +225,6 @@ static inline bool is_free(const struct tg_admission *a, uint8_t pool, enum tg_a
 	return n[TG_ADMIT_CALM] == 0 && (class == TG_ADMIT_CALM || n[TG_ADMIT_BURST] == 0);
 }
 
-/* The way of most: no need to look closer. */
-static inline bool is_quick(struct tg_worker *w, const struct tg_burst *b, unsigned int i,
-			    const struct tg_admission_rule *rule, uint32_t cost)
-{
-	const struct tg_key *key = &b->pkt[i].key;
-
-	return w->admission->waiting.n_pool[rule->pool->index][TG_ADMIT_CALM] == 0 &&
-	       tg_admit_quick(rule->pool->tokens, w->index, &key->client, key->service, cost);
-}
-
 /* Does it get its tokens, or would it have waited but for the mode? */
 static bool ask(struct tg_worker *w, struct tg_burst *b, unsigned int i,
 		const struct tg_admission_rule *rule, uint32_t cost)
@@ -256,31 +246,79 @@ static bool ask(struct tg_worker *w, struct tg_burst *b, unsigned int i,
 	return true;
 }
 
+static __rte_noinline void look_closer(struct tg_worker *w, struct tg_burst *b, unsigned int i,
+				       const struct tg_admission_rule *rule)
+{
+	struct tg_waiting *q = &w->admission->waiting;
+	const struct tg_waiting_flow *f = q->n > 0 ? tg_waiting_flow_of(q, b->hash[i]) : NULL;
+	uint32_t cost;
+
+	if (f != NULL) {
+		hold_behind(w, b, i, f);
+		return;
+	}
+	cost = cost_of(w, b, i, rule->cost);
+	if (cost > 0 && ask(w, b, i, rule, cost) && rule->cost <= TG_ADMIT_CONNECTION)
+		mark_paid(w->admission, b->hash[i]);
+}
+
+/* The way of most: nothing waits, and a token is at hand, or none is asked for. */
+static inline bool is_quick(struct tg_worker *w, const struct tg_burst *b, unsigned int i,
+			    const struct tg_admission_rule *rule, struct tg_admit_quick *q)
+{
+	const struct tg_waiting *waiting = &w->admission->waiting;
+	const struct tg_key *key = &b->pkt[i].key;
+	uint32_t cost;
+
+	if (waiting->n > 0 && tg_waiting_flow_of(waiting, b->hash[i]) != NULL)
+		return false;
+	if (rule->cost == TG_ADMIT_EXCHANGE && opens_nothing(&b->pkt[i], b->flow[i]))
+		return true;
+	cost = cost_of(w, b, i, rule->cost);
+	if (cost == 0)
+		return true;
+	if (!tg_admit_quick_take(q, &key->client, key->service, cost))
+		return false;
+	if (rule->cost <= TG_ADMIT_CONNECTION)
+		mark_paid(w->admission, b->hash[i]);
+	return true;
+}
+
+/* Nobody goes past calm packets that wait. */
+static inline void begin(struct tg_worker *w, const struct tg_admission_rule *rule,
+			 struct tg_admit_quick *q)
+{
+	tg_admit_quick_begin(q, rule->pool->tokens, w->index);
+	if (w->admission->waiting.n_pool[rule->pool->index][TG_ADMIT_CALM] > 0)
+		q->left = 0;
+}
+
 void tg_admission_burst(struct tg_worker *w, struct tg_burst *b)
 {
-	struct tg_admission *a = w->admission;
+	const struct tg_admission_rule *rules = w->snapshot->admission, *open = NULL;
+	struct tg_admit_quick q = {.spent = 0};
 
-	a->turn++;
+	w->admission->turn++;
 	for (unsigned int i = 0; i < b->n; i++) {
 		const struct tg_admission_rule *rule;
-		const struct tg_waiting_flow *f;
-		uint32_t cost;
 
 		if (b->verdict[i] != TG_FORWARD)
 			continue;
-		rule = &w->snapshot->admission[b->pkt[i].key.service];
+		rule = &rules[b->pkt[i].key.service];
 		if (rule->pool == NULL)
 			continue;
-		f = a->waiting.n > 0 ? tg_waiting_flow_of(&a->waiting, b->hash[i]) : NULL;
-		if (f != NULL) {
-			hold_behind(w, b, i, f);
-			continue;
+		if (rule != open) {
+			tg_admit_quick_end(&q);
+			begin(w, rule, &q);
+			open = rule;
 		}
-		cost = cost_of(w, b, i, rule->cost);
-		if (cost > 0 && (is_quick(w, b, i, rule, cost) || ask(w, b, i, rule, cost)) &&
-		    rule->cost <= TG_ADMIT_CONNECTION)
-			mark_paid(a, b->hash[i]);
+		if (likely(is_quick(w, b, i, rule, &q)))
+			continue;
+		tg_admit_quick_end(&q);
+		look_closer(w, b, i, rule);
+		begin(w, rule, &q);
 	}
+	tg_admit_quick_end(&q);
 }
 
 /* ------------------------------------------------------------------ what goes on */
