@@ -738,6 +738,57 @@ def check_finds_what_start_would():
     assert r.returncode == 1 and "overwritten" in r.stderr and os.path.getsize(good.config) > 100, r
 
 
+@case(root=True)
+def every_finding_has_its_command():
+    """--check: each of its faults and notes is made to come up, and is followed by a line with the command that mends it"""
+    said = []
+
+    def check(*lines, eal=("--no-huge", "-m", "512", "-l", "1"), before=(), options=True, text=None, without=None, **more):
+        g = Gateway([service(**more.pop("service", {}))], **more)
+        for key, value in lines:
+            g.document[key] = {**g.document.get(key, {}), **value} if isinstance(value, dict) else value
+        g.document.pop(without, None)
+        g.write()
+        if text is not None:
+            with open(g.config, "w") as f:
+                f.write(text)
+        words = ["--config", g.config] if options else ["--capture", "/dev/null"]
+        out = subprocess.run([*before, TIDEGATE, *eal, "--", *words, "--check"], capture_output=True, text=True, timeout=20).stdout
+        shutil.rmtree(g.dir)
+        found = [line for line in out.splitlines() if re.match("(fault|note): |       run: ", line)]
+        kinds = [line.split(":")[0].strip() for line in found]
+        # findings of one kind about the file may share a command: the last of them has it
+        assert found and all(b == "run" or a == b for a, b in zip(kinds, [*kinds[1:], "none"]) if a != "run"), out
+        said.append(out)
+        return out
+    with tempfile.TemporaryDirectory() as folder:
+        precious = f"{folder}/precious"
+        with open(precious, "w") as f:
+            f.write("ten years of work")
+        assert "run: " + TIDEGATE in check(options=False)
+        assert "run: editor " in check(text="{}")
+        out = check(eal=("-l", "1", "--no-huge", "--vdev=net_null0", "-m", "64"))
+        assert re.search(r"run: \S+tidegate --no-huge -m \d+ -l 1 --vdev=net_null0 -- --config ", out), out
+        assert "run: echo " in check(eal=("-l", "0-200"), slots=1 << 22)
+        assert "run: ip -brief link" in check(eal=("--no-huge", "-m", "512", "--vdev=net_af_packet0,iface=nobody0"))
+        out = check(eal=("--no-huge", "-m", "512", "--vdev=net_af_packet0,iface=lo"), before=("setpriv", "--bounding-set=-net_raw"))
+        assert f"run: setcap cap_net_raw,cap_net_admin,cap_ipc_lock+ep {os.path.realpath(TIDEGATE)}" in out, out
+        assert "run: ethtool -K lo gro off" in out, out
+        assert "run: groupadd --system nobody-has-this" in check(("control", {"group": "nobody-has-this"}))
+        assert f"run: mv -n {precious} {precious}.old" in check(("control", {"socket": precious}))
+        assert "run: install -d -o 0 /nowhere/deep" in check(("control", {"socket": "/nowhere/deep/control.sock"}))
+        assert "run: install -d -o 0 /nowhere" in check(flow_table={"snapshot": "/nowhere/flows"})
+        assert f"run: mv -n {precious} {precious}.old" in check(flow_table={"snapshot": precious})
+        assert "run: editor" in check(service={"servers": [{"name": "a", "address": "10.9.9.9"}]})
+        assert "--capture FILE" in check(without="ports")
+        assert "do not fit" in check(service={"forward": "ipip"})
+        assert "stood still" in check(service={"sojourn_max_us": 1, "gate_margin_us": 0})
+        assert "takes no new flows" in check(service={"servers": [server("a", 11, weight=0)]})
+    with open("app/tidegate/start/preflight.c") as f:
+        for sentence in re.findall(r'\bfault\("([^"%\\]{8,})', f.read()):
+            assert any(f"fault: {sentence}" in out for out in said), f"not tried: {sentence}"
+
+
 @case(quick=True)
 def start_faults_are_sentences():
     """Wrong port, missing file, bad configuration, busy socket: exit 1, the thing named"""
@@ -1331,7 +1382,7 @@ def nobodys_file_is_written_over():
             assert g.stop() == 0, g.output()
             assert "is no snapshot of flows: it is not written over" in g.output(), g.output()
             said = subprocess.run([TIDEGATE, "--", "--config", g.config, "--check"], capture_output=True, text=True)
-            assert said.returncode == 1 and "is there and is no snapshot of flows: remove it" in said.stdout + said.stderr
+            assert said.returncode == 1 and "is there and is no snapshot of flows: move it away" in said.stdout + said.stderr
         with open(path) as f:
             assert f.read() == "ten years of work"
 

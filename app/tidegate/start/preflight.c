@@ -20,9 +20,24 @@
 #include "restart/restart.h"
 #include "routes.h"
 #include "start/host.h"
+#include "start/merged.h"
 #include "tg_config.h"
 
+#define LINE_MAX_LEN 8192
+
 static unsigned int faults;
+
+/* The command that mends the finding before; none is without. */
+static void __attribute__((format(printf, 1, 2))) run(const char *format, ...)
+{
+	va_list ap;
+
+	printf("       run: ");
+	va_start(ap, format);
+	vprintf(format, ap);
+	va_end(ap);
+	printf("\n");
+}
 
 static void __attribute__((format(printf, 1, 2))) fault(const char *format, ...)
 {
@@ -34,6 +49,30 @@ static void __attribute__((format(printf, 1, 2))) fault(const char *format, ...)
 	vprintf(format, ap);
 	va_end(ap);
 	printf("\n");
+}
+
+/* A finding that only the file can mend. */
+static void run_editor(const struct tg_options *o)
+{
+	run("editor %s", o->config);
+}
+
+/* The start as it was given, but for this much memory, on ordinary pages. */
+static void run_with_memory(const struct tg_options *o, uint64_t mib)
+{
+	char line[LINE_MAX_LEN];
+	size_t at = 0;
+
+	line[0] = '\0';
+	for (int i = 1; i < o->eal_argc && at < sizeof(line); i++) {
+		if (strcmp(o->eal_argv[i], "-m") == 0)
+			i++; /* and its value */
+		else if (strcmp(o->eal_argv[i], "--no-huge") != 0 &&
+			 strcmp(o->eal_argv[i], "--in-memory") != 0)
+			at += (size_t)snprintf(line + at, sizeof(line) - at, " %s", o->eal_argv[i]);
+	}
+	run("%s --no-huge -m %llu%s -- --config %s%s", o->eal_argv[0], (unsigned long long)mib,
+	    line, o->config, o->shadow ? " --shadow" : "");
 }
 
 /* The value of "name: N kB" or "name: N" in /proc/meminfo; 0 if it is not there. */
@@ -107,23 +146,23 @@ static void check_memory(const struct tg_options *o, const struct tg_config *c)
 	       workers == 1 ? "" : "s", nodes, nodes == 1 ? "" : "s", (unsigned long long)need);
 	if (!huge) {
 		have = m != NULL ? strtoull(m, NULL, 10) : 64;
-		if (have < need)
-			fault("--no-huge with %llu MiB: %llu MiB are needed; add -m %llu",
-			      (unsigned long long)have, (unsigned long long)need,
-			      (unsigned long long)need);
+		if (have >= need)
+			return;
+		fault("--no-huge with %llu MiB: %llu MiB are needed", (unsigned long long)have,
+		      (unsigned long long)need);
+		run_with_memory(o, need);
 		return;
 	}
 	if (page == 0)
 		page = 2;
 	have = meminfo("HugePages_Free") * page;
-	if (have < need)
-		fault("huge pages: %llu MiB are free, %llu MiB are needed; run\n"
-		      "         echo %llu > /proc/sys/vm/nr_hugepages\n"
-		      "       or start with --no-huge -m %llu (slower)",
-		      (unsigned long long)have, (unsigned long long)need,
-		      (unsigned long long)(meminfo("HugePages_Total") - meminfo("HugePages_Free") +
-					   (need + page - 1) / page),
-		      (unsigned long long)need);
+	if (have >= need)
+		return;
+	fault("huge pages: %llu MiB are free, %llu MiB are needed; or start without, slower: --no-huge -m %llu",
+	      (unsigned long long)have, (unsigned long long)need, (unsigned long long)need);
+	run("echo %llu > /proc/sys/vm/nr_hugepages",
+	    (unsigned long long)(meminfo("HugePages_Total") - meminfo("HugePages_Free") +
+				 (need + page - 1) / page));
 }
 
 /* Interfaces named in --vdev=...,iface=NAME must exist. */
@@ -131,32 +170,49 @@ static void check_devices(const struct tg_options *o)
 {
 	for (int i = 1; i < o->eal_argc; i++) {
 		const char *at = strstr(o->eal_argv[i], "iface=");
-		char name[64];
+		char name[64], text[512];
+		const char *command;
 
 		/* net_tap makes its own interface, net_memif's iface is none */
 		if (at == NULL || strstr(o->eal_argv[i], "net_tap") != NULL)
 			continue;
 		snprintf(name, sizeof(name), "%.*s", (int)strcspn(at + 6, ","), at + 6);
-		if (if_nametoindex(name) == 0)
-			fault("interface \"%s\" (in %s) is not here; `ip link` lists those that are",
+		if (if_nametoindex(name) == 0) {
+			fault("interface \"%s\" (in %s) is not here: name one of those that are",
 			      name, o->eal_argv[i]);
+			run("ip -brief link");
+		} else if (tg_merged_sentence(name, if_nametoindex(name), text, sizeof(text))) {
+			command = strstr(text, "ethtool"); /* its last words */
+			printf("note: %s\n", text);
+			run("%s", command);
+		}
 	}
 }
 
 static void check_rights(const struct tg_options *o)
 {
+	char program[TG_PATH_MAX];
 	bool devices = false;
+	ssize_t n;
 
 	for (int i = 1; i < o->eal_argc; i++)
 		devices |= strstr(o->eal_argv[i], "net_af_") != NULL ||
 			   strstr(o->eal_argv[i], "net_tap") != NULL;
 	if (capng_get_caps_process() != 0 || !devices)
 		return;
-	if (!capng_have_capability(CAPNG_EFFECTIVE, CAP_NET_RAW))
-		fault("CAP_NET_RAW is missing, which af_packet needs: run as root, or\n"
-		      "         setcap cap_net_raw,cap_net_admin,cap_ipc_lock+ep PATH-TO-tidegate");
-	if (!capng_have_capability(CAPNG_EFFECTIVE, CAP_NET_ADMIN))
-		fault("CAP_NET_ADMIN is missing: run as root, or see setcap(8)");
+	if (capng_have_capability(CAPNG_EFFECTIVE, CAP_NET_RAW) &&
+	    capng_have_capability(CAPNG_EFFECTIVE, CAP_NET_ADMIN))
+		return;
+	fault("CAP_NET_RAW or CAP_NET_ADMIN is missing, which af_packet, af_xdp and tap need: run as root, or "
+	      "give them to the program");
+	n = readlink("/proc/self/exe", program, sizeof(program) - 1);
+	run("setcap cap_net_raw,cap_net_admin,cap_ipc_lock+ep %.*s", (int)RTE_MAX(n, 0), program);
+}
+
+/* A folder that this user may write in. */
+static void run_make_folder(const char *folder)
+{
+	run("install -d -o %u %s", (unsigned int)geteuid(), folder);
 }
 
 static void check_socket(const struct tg_config *c)
@@ -165,12 +221,15 @@ static void check_socket(const struct tg_config *c)
 	const char *folder;
 	struct stat st;
 
-	if (c->control_group[0] != '\0' && getgrnam(c->control_group) == NULL)
-		fault("control.group: there is no group \"%s\" on this host: groupadd %s, or set another",
-		      c->control_group, c->control_group);
+	if (c->control_group[0] != '\0' && getgrnam(c->control_group) == NULL) {
+		fault("control.group: there is no group \"%s\" on this host: make it, or set another",
+		      c->control_group);
+		run("groupadd --system %s", c->control_group);
+	}
 	if (stat(c->control_socket, &st) == 0 && !S_ISSOCK(st.st_mode)) {
-		fault("control.socket: %s is there and is no socket; set another path",
+		fault("control.socket: %s is there and is no socket: move it away, or set another path",
 		      c->control_socket);
+		run("mv -n %s %s.old", c->control_socket, c->control_socket);
 		return;
 	}
 	snprintf(path, sizeof(path), "%s", c->control_socket);
@@ -179,9 +238,13 @@ static void check_socket(const struct tg_config *c)
 		snprintf(parent, sizeof(parent), "%s", folder);
 		folder = dirname(parent);
 	}
-	if (access(folder, W_OK) != 0)
-		fault("control.socket: %s cannot be made: %s: %s; run as its owner or set another path",
+	if (access(folder, W_OK) != 0) {
+		fault("control.socket: %s cannot be made: %s: %s: make the folder this user's (as root), or set "
+		      "another path",
 		      c->control_socket, folder, strerror(errno));
+		snprintf(path, sizeof(path), "%s", c->control_socket);
+		run_make_folder(dirname(path));
+	}
 }
 
 /* The file of the flows is made anew each time: in its folder. */
@@ -194,19 +257,23 @@ static void check_snapshot(const struct tg_config *c)
 		return;
 	snprintf(path, sizeof(path), "%s", c->flow_snapshot);
 	folder = dirname(path);
-	if (access(folder, W_OK | X_OK) != 0)
-		fault("flow_table.snapshot: %s cannot be written: %s: %s; make the folder, or run as its "
-		      "owner, or set another path",
+	if (access(folder, W_OK | X_OK) != 0) {
+		fault("flow_table.snapshot: %s cannot be written: %s: %s: make the folder this user's (as root), "
+		      "or set another path",
 		      c->flow_snapshot, folder, strerror(errno));
-	else if (!tg_restart_may_replace(c->flow_snapshot))
-		fault("flow_table.snapshot: %s is there and is no snapshot of flows: remove it, or set "
+		run_make_folder(folder);
+	} else if (!tg_restart_may_replace(c->flow_snapshot)) {
+		fault("flow_table.snapshot: %s is there and is no snapshot of flows: move it away, or set "
 		      "another path",
 		      c->flow_snapshot);
+		run("mv -n %s %s.old", c->flow_snapshot, c->flow_snapshot);
+	}
 }
 
 /* Can every server be reached from a port, as the start will ask? */
-static void check_routes(const struct tg_config *c)
+static void check_routes(const struct tg_options *o, const struct tg_config *c)
 {
+	unsigned int before = faults;
 	char err[512];
 
 	for (unsigned int i = 0; c->n_ports > 0 && i < c->n_services; i++)
@@ -214,16 +281,31 @@ static void check_routes(const struct tg_config *c)
 			if (tg_route_check(c, &c->services[i], &c->services[i].servers[j], err,
 					   sizeof(err)) != 0)
 				fault("%s", err);
+	if (faults > before)
+		run_editor(o);
 }
 
-/* What works and surprises. */
-static void note_narrow_ways(const struct tg_config *c)
+/* What works and surprises: of the ways, and of the time gate on this host. */
+static void note_surprises(const struct tg_options *o, const struct tg_config *c)
 {
+	uint64_t stall = 0;
 	char text[768];
 
-	for (unsigned int i = 0; c->n_ports > 0 && i < c->n_services; i++)
-		if (tg_host_narrow(c, &c->services[i], text, sizeof(text)))
+	for (unsigned int i = 0; c->n_ports > 0 && i < c->n_services; i++) {
+		const struct tg_config_service *v = &c->services[i];
+
+		if (tg_host_narrow(c, v, text, sizeof(text))) {
 			printf("note: %s\n", text);
+			run_editor(o);
+		}
+		if (v->gate.sojourn_max_us != 0 && stall == 0)
+			stall = tg_host_stall_ns();
+		if (tg_host_limit_sentence(v->name, v->gate.sojourn_max_us, stall, text,
+					   sizeof(text))) {
+			printf("note: %s\n", text);
+			run_editor(o);
+		}
+	}
 }
 
 static void print_all(const char *label, char *const *lines, unsigned int n)
@@ -240,13 +322,18 @@ int tg_check(const struct tg_options *o)
 
 	if (o->config == NULL) {
 		fault("--check examines a configuration: name one with --config FILE");
+		run("%s --config /etc/tidegate/tidegate.json --check", o->eal_argv[0]);
 		return 1;
 	}
 	r = tg_config_load(o->config, &c, &report);
 	faults = report.n_faults;
 	print_all("default", report.defaults, report.n_defaults);
 	print_all("note", report.notes, report.n_notes);
+	if (report.n_notes > 0)
+		run("editor %s, unless it is meant so", o->config);
 	print_all("fault", report.faults, report.n_faults);
+	if (report.n_faults > 0)
+		run_editor(o);
 	if (r == 0) {
 		check_memory(o, c);
 		check_devices(o);
@@ -254,11 +341,13 @@ int tg_check(const struct tg_options *o)
 		check_socket(c);
 		check_snapshot(c);
 		if (!o->shadow) {
-			check_routes(c);
-			note_narrow_ways(c);
+			check_routes(o, c);
+			note_surprises(o, c);
 		}
-		if (c->n_ports == 0)
+		if (c->n_ports == 0) {
 			printf("note: no ports: this configuration serves --capture only\n");
+			run("%s --capture FILE --config %s", o->eal_argv[0], o->config);
+		}
 		tg_config_free(c);
 	}
 	tg_config_report_free(&report);

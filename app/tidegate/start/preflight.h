@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * --check: the configuration and this host, every fault named with its remedy, and every default
- * in use. Starts nothing and changes nothing.
+ * --check: the configuration and this host. Every finding, `fault:` or `note:`, is followed by a line `run:` with the
+ * command that mends it, findings about the file by one for all of them; every default in use is told. Starts nothing
+ * and changes nothing.
  */
 #ifndef TG_PREFLIGHT_H
 #define TG_PREFLIGHT_H
