@@ -105,6 +105,8 @@ static void begin(struct loop *l)
 	const struct tg_gateway *g = l->g;
 	char err[2048];
 
+	if (tg_privilege_drop_others(err, sizeof(err)) != 0)
+		fprintf(stderr, "tidegate: warning: %s\n", err);
 	if (tg_privilege_drop() != 0) {
 		fprintf(stderr, "tidegate: cannot drop capabilities\n");
 		l->result = 1;

@@ -738,6 +738,45 @@ def check_finds_what_start_would():
     assert r.returncode == 1 and "overwritten" in r.stderr and os.path.getsize(good.config) > 100, r
 
 
+def rights_of(g):
+    """{thread: [its capabilities, as the kernel tells them]} and whether each may gain none."""
+    threads = []
+    for tid in os.listdir(f"/proc/{g.process.pid}/task"):
+        with open(f"/proc/{g.process.pid}/task/{tid}/status") as f:
+            fields = dict(line.rstrip("\n").split(":\t", 1) for line in f if ":\t" in line)
+        threads.append((fields["Name"], [int(fields[k], 16) for k in ("CapInh", "CapPrm", "CapEff", "CapAmb")], fields["NoNewPrivs"]))
+    return threads
+
+
+@case(root=True)
+def no_thread_keeps_rights():
+    """After the start no thread has a capability, DPDK's and drivers' neither; only the kernel's one keeps CAP_NET_ADMIN"""
+    net_admin = 1 << 12
+    for lcores, kernel in (("0@0,1@0", False), ("1", False), ("0@0,1@0,2@0", True)):
+        ports = two_ports()
+        with tempfile.TemporaryDirectory() as folder:
+            front = "net_tap0,iface=" + taps()[0]
+            if kernel:
+                ports[0]["kernel"] = "net_tap7"
+            g = Gateway([service()], ports=ports, lcores=lcores, flow_table={"snapshot": f"{folder}/flows"}, front=front,
+                        back=f"net_memif0,role=server,id=0,socket={folder}/m.sock,socket-abstract=no",
+                        args=("--vdev=net_tap7,iface=tgkr7",) if kernel else ())
+            with g:
+                end = time.time() + 5
+                while [name for name, caps, _ in rights_of(g) if any(caps) and name != "kernel"] and time.time() < end:
+                    time.sleep(0.05)
+                threads = rights_of(g)
+                names = [t[0] for t in threads]
+                assert {"eal-intr-thread", "rte_mp_handle", "telemetry-v2", "snapshot"} <= set(names) and len(names) >= 6, names
+                for name, (inherit, may, has, ambient), no_new in threads:
+                    least = net_admin if name == "kernel" else 0
+                    assert (inherit, may, has, ambient) == (0, least, least, 0) and no_new == "1", threads
+                assert ("kernel" in names) == kernel and "keeps its capabilities" not in g.output(), g.output()
+                # none of the threads that were asked ended by it
+                assert g.telemetry("/tidegate/services")["/tidegate/services"] and g.ask("config reload")["ok"]
+                assert g.stop() == 0, g.output()
+
+
 @case(root=True)
 def every_finding_has_its_command():
     """--check: each of its faults and notes is made to come up, and is followed by a line with the command that mends it"""

@@ -20,6 +20,7 @@
 #define RING        1024
 #define REST_MIN_US 20
 #define REST_MAX_US 500
+#define START_TURNS 50000 /* of REST_MIN_US */
 
 /* Not for us, as far as services go. What is for a service's address never goes to the kernel, whatever
  * its port: nobody but the servers answers for it. */
@@ -40,7 +41,7 @@ struct tg_exception {
 	bool withdrawn;
 	uint64_t due;
 	pthread_t thread;
-	bool running, stop;
+	bool running, begun, stop;
 	struct tg_exception_stats stats;
 };
 
@@ -123,6 +124,7 @@ static void *run(void *ctx)
 		kill(getpid(), SIGTERM);
 		return NULL;
 	}
+	__atomic_store_n(&x->begun, true, __ATOMIC_RELEASE);
 	while (!__atomic_load_n(&x->stop, __ATOMIC_RELAXED)) {
 		unsigned int moved = to_kernel(x);
 
@@ -188,9 +190,14 @@ int tg_exception_create(struct tg_gateway *g, const struct tg_config *c, struct 
 
 int tg_exception_start(struct tg_exception *x)
 {
+	struct timespec t = {.tv_nsec = REST_MIN_US * 1000};
 	int r = rte_ctrl_thread_create(&x->thread, "kernel", NULL, run, x);
 
 	x->running = r == 0;
+	/* whoever drops the other threads' rights must know this one by then */
+	for (unsigned int i = 0;
+	     r == 0 && i < START_TURNS && !__atomic_load_n(&x->begun, __ATOMIC_ACQUIRE); i++)
+		nanosleep(&t, NULL);
 	return r;
 }
 
