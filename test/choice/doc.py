@@ -11,23 +11,17 @@ import json
 import os
 import re
 import statistics
+import sys
 
 import live as lived
 from run import TOP, half_width, mean, ratio
 from tiers import picture as tiers_picture
 
+sys.path.insert(0, os.path.join(TOP, "test"))
+
+from pages import put  # noqa: E402
+
 CHOICE, TIERS = os.path.join(TOP, "doc/choice.md"), os.path.join(TOP, "doc/tiers.md")
-
-
-def put(page, name, lines):
-    with open(page, encoding="utf-8") as f:
-        text = f.read()
-    begin, end = f"<!-- begin {name} -->\n", f"<!-- end {name} -->"
-    if begin not in text:
-        raise SystemExit(f"doc.py: {page} has no place for {name}")
-    text = re.sub(re.escape(begin) + ".*?" + re.escape(end), lambda _: begin + "\n".join(lines) + "\n" + end, text, flags=re.S)
-    with open(page, "w", encoding="utf-8") as f:
-        f.write(text)
 
 
 def against(done):

@@ -7,7 +7,7 @@
 # Exit code: 0 no failure, 1 failures; 77 when nothing could run.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-all=(topology 'nginx maglev' 'nginx round-robin' redis memcached udp ip6 'tunnel ipip' 'tunnel gre' gue second-chance 'survive killed' 'survive rehash' admission one-arm kernel bgp drain reload 'health tcp' 'health http' sigterm)
+all=(topology 'nginx maglev' 'nginx round-robin' redis memcached udp ip6 'tunnel ipip' 'tunnel gre' gue second-chance 'survive killed' 'survive rehash' admission budget one-arm kernel bgp drain reload 'health tcp' 'health http' sigterm)
 passed=0 failed=0 skipped=0 child=
 trap '[ -z "$child" ] || { kill "$child" && wait "$child"; }; exit 130' INT TERM HUP
 

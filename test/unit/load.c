@@ -327,6 +327,21 @@ START_TEST(predictions_are_mended)
 }
 END_TEST
 
+/* A law that was right a hundred times, and then is not: lately it is wrong. */
+START_TEST(what_was_right_once_is_forgotten)
+{
+	set_up();
+	config[0].service_time_us = 10000;
+	tick();
+	go_on(0, 20000, 1, 10 * MS, 1);
+	ck_assert_double_lt(view(0)->mape_lately, .05);
+	go_on(0, 8000, 1, 400 * MS, 1); /* more than is mended */
+	ck_assert_double_gt(view(0)->mape_lately, .35);
+	ck_assert_double_lt(view(0)->mape, .35);
+	tear_down();
+}
+END_TEST
+
 /* S is 5 or 15 ms in turn, the law says 1 % more than their mean, which a thousand of them cannot
  * tell: given out is what the law says. Of 10 % too much, all but a little goes. */
 START_TEST(chance_is_not_mended)
@@ -546,7 +561,8 @@ static Suite *suite(void)
 		  latency_stands_for_s);
 	UNIT_CASE(s, "configured", configured, absurd);
 	UNIT_CASE(s, "predicted", model_keeps_to_what_was_seen, model_as_written,
-		  predictions_are_mended, chance_is_not_mended, delay_is_no_error);
+		  predictions_are_mended, what_was_right_once_is_forgotten, chance_is_not_mended,
+		  delay_is_no_error);
 	UNIT_CASE(s, "windows", another_server_by_the_same_id, slow_start_begins_with_the_return,
 		  window_and_variability);
 	UNIT_CASE(s, "costs", median_of_the_service, crowding, one_server, own_picks, probes);

@@ -7,8 +7,8 @@
 #include "choice/load.h"
 #include "gateway.h"
 
-#define SHARE       0.9  /* of what the servers can do, when the budget is derived: the margin */
-#define ERROR_MAX   0.35 /* of the prediction, over windows: above, the model does not fit */
+#define SHARE       0.9 /* of what the servers can do, when the budget is derived: the margin */
+#define ERROR_MAX   0.35 /* of the prediction, over the last windows: above, the model does not fit */
 #define WINDOWS_MIN 10 /* of each server: an early guess that holds requests back spoils the next */
 #define STALE_NS \
 	UINT64_C(5000000000) /* a derived budget that the model no longer vouches for ends */
@@ -34,7 +34,7 @@ static void add_server(const struct tg_gateway *g, uint16_t i, struct ability *a
 	}
 	a->capacity_per_s += tg_headroom_hz(c->workers, v->service_ns, 0);
 	a->load_per_s += v->lambda_hz;
-	a->error += v->mape * v->lambda_hz;
+	a->error += v->mape_lately * v->lambda_hz;
 	a->weight += v->lambda_hz;
 }
 

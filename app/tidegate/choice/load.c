@@ -5,14 +5,15 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define TAU_NS     500e6  /* sums of service times fade in this */
-#define RECENT_NS  200e6  /* S as it is now */
-#define ARRIVAL_NS 2000e6 /* arrivals */
-#define TRUST_NS   5000e6 /* predictions against what came, for the next ones */
-#define WINDOW_S   5      /* two of these make the window that people see */
-#define MAPE_OVER  200    /* exchanges a window: one exchange's own error has no finite mean */
-#define TRUST_OVER 5      /* exchanges, faded: fewer say nothing of how far off predictions are */
-#define TRUST_MAX  10     /* and no prediction is mended by more than this */
+#define TAU_NS      500e6  /* sums of service times fade in this */
+#define RECENT_NS   200e6  /* S as it is now */
+#define ARRIVAL_NS  2000e6 /* arrivals */
+#define TRUST_NS    5000e6 /* predictions against what came, for the next ones */
+#define WINDOW_S    5      /* two of these make the window that people see */
+#define MAPE_LATELY 50     /* windows: mape_lately fades in so many */
+#define MAPE_OVER   200    /* exchanges a window: one exchange's own error has no finite mean */
+#define TRUST_OVER  5      /* exchanges, faded: fewer say nothing of how far off predictions are */
+#define TRUST_MAX   10     /* and no prediction is mended by more than this */
 
 /* Cumulative, all workers. */
 struct sums {
@@ -184,6 +185,7 @@ static double trust(const struct server *e)
 static void judge(struct server *e, const struct sums *d)
 {
 	struct tg_load_view *v = &e->view;
+	double error;
 
 	e->predicted += e->promised * (double)d->requests;
 	e->n_predicted += d->requests;
@@ -191,10 +193,12 @@ static void judge(struct server *e, const struct sums *d)
 	e->n_observed += d->answers;
 	if (e->n_observed < MAPE_OVER || e->n_predicted == 0 || e->observed <= 0)
 		return;
-	e->errors += fabs(
-		e->predicted / (double)e->n_predicted * (double)e->n_observed / e->observed - 1);
+	error = fabs(e->predicted / (double)e->n_predicted * (double)e->n_observed / e->observed -
+		     1);
+	e->errors += error;
 	v->mape_windows++;
 	v->mape = e->errors / (double)v->mape_windows;
+	v->mape_lately += (error - v->mape_lately) / fmin((double)v->mape_windows, MAPE_LATELY);
 	e->predicted = e->observed = 0;
 	e->n_predicted = e->n_observed = 0;
 }

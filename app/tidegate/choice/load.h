@@ -39,6 +39,7 @@ struct tg_load_view {
 	uint64_t probed;               /* ticks: when a worker last took its mark to probe it */
 	bool marked;
 	double mape; /* mean absolute error of the prediction over windows of 200 exchanges */
+	double mape_lately; /* of the last ones: fades in 50 */
 	uint64_t mape_windows;
 };
 
