@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * tidegate-bidder: runs on a server and says its load in the TTL of its SYN-ACKs (lib/bid/tg_bid_wire.h).
- * It looks every millisecond; a new value is on the wire a system call later.
+ * tidegate-bidder: runs on a server and says its load in the TTL of its SYN-ACKs, or by when they leave
+ * (lib/bid/tg_bid_wire.h). It looks every millisecond; a new value is on the wire a system call later.
  */
 #include <arpa/inet.h>
+#include <errno.h>
 #include <getopt.h>
 #include <sched.h>
 #include <signal.h>
@@ -12,20 +13,23 @@
 #include <string.h>
 #include <time.h>
 
+#include "delay.h"
 #include "load.h"
 #include "mark.h"
 #include "tg_bid_wire.h"
 
-#define PERIOD_NS 1000000
-#define NS_A_MS   1000000
-#define NS_A_S    1000000000
-#define SHARE     8 /* of the time, looking takes one part in so many at most */
+#define PERIOD_NS    1000000
+#define NS_A_MS      1000000
+#define NS_A_S       1000000000
+#define DELAY_MAX_US 1000000
+#define SHARE        8 /* of the time, looking takes one part in so many at most */
 
 struct options {
 	uint16_t ports[PORTS_MAX];
 	unsigned int n_ports, n_sources;
 	struct tg_load_source source[SOURCES_MAX];
 	double full, refuse;
+	double delay_us; /* with full load; 0: the load stands in the TTL */
 };
 
 static volatile sig_atomic_t stop;
@@ -48,6 +52,9 @@ static void usage(FILE *out)
 	      "options:\n"
 	      "  --full N      what is full load, for run-queue and connections\n"
 	      "  --refuse LOAD from this load on the bid is \"no connection, please\" (never, by default)\n"
+	      "  --delay US    SYN-ACKs also leave later, with full load by so much, 126..1000000, for a\n"
+	      "                gateway with \"window_us\": 0 (2520 is usual; more where servers'\n"
+	      "                answers differ by more than 20 us anyway)\n"
 	      "  -h, --help    this text\n"
 	      "  --version     version of this program\n\n"
 	      "Needs CAP_NET_ADMIN, and CAP_SYS_NICE so that a busy server's bids are not late. Its\n"
@@ -79,6 +86,11 @@ static bool read_number(const char *text, double *out)
 	return end != text && *end == '\0' && *out > 0;
 }
 
+static bool read_delay(const char *text, double *out)
+{
+	return read_number(text, out) && *out >= TG_BID_STEPS && *out <= DELAY_MAX_US;
+}
+
 static int wrong(const char *what, const char *value)
 {
 	fprintf(stderr, "tidegate-bidder: %s %s is not allowed; --help shows what is\n", what,
@@ -90,13 +102,10 @@ static int wrong(const char *what, const char *value)
 static int parse(int argc, char **argv, struct options *o)
 {
 	static const struct option options[] = {
-		{"port", required_argument, NULL, 'p'},
-		{"source", required_argument, NULL, 's'},
-		{"full", required_argument, NULL, 'f'},
-		{"refuse", required_argument, NULL, 'r'},
-		{"version", no_argument, NULL, 'v'},
-		{"help", no_argument, NULL, 'h'},
-		{NULL, 0, NULL, 0},
+		{"port", required_argument, NULL, 'p'},  {"source", required_argument, NULL, 's'},
+		{"full", required_argument, NULL, 'f'},  {"refuse", required_argument, NULL, 'r'},
+		{"delay", required_argument, NULL, 'd'}, {"version", no_argument, NULL, 'v'},
+		{"help", no_argument, NULL, 'h'},        {NULL, 0, NULL, 0},
 	};
 	int c;
 
@@ -116,6 +125,8 @@ static int parse(int argc, char **argv, struct options *o)
 			return wrong("--full", optarg);
 		} else if (c == 'r' && !read_number(optarg, &o->refuse)) {
 			return wrong("--refuse", optarg);
+		} else if (c == 'd' && !read_delay(optarg, &o->delay_us)) {
+			return wrong("--delay", optarg);
 		} else if (c == '?') {
 			return 2;
 		}
@@ -142,18 +153,14 @@ static uint8_t bid_now(struct options *o)
 	return o->refuse > 0 && most >= o->refuse ? TG_BID_REFUSE : tg_bid_encode(most);
 }
 
-static uint64_t now_ns(void)
+/* Where there are many sockets, looking at them takes long: then it is done less often. */
+static uint64_t pause_after(uint64_t spent)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * NS_A_S + (uint64_t)t.tv_nsec;
+	return spent * SHARE > PERIOD_NS ? spent * SHARE : PERIOD_NS;
 }
 
-/* Where there are many sockets, looking at them takes long: then it is done less often. */
-static void pause_after(uint64_t spent)
+static void rest(uint64_t ns)
 {
-	uint64_t ns = spent * SHARE > PERIOD_NS ? spent * SHARE : PERIOD_NS;
 	const struct timespec t = {.tv_sec = (time_t)(ns / NS_A_S), .tv_nsec = (long)(ns % NS_A_S)};
 
 	nanosleep(&t, NULL);
@@ -169,36 +176,68 @@ static void go_first(void)
 			"tidegate-bidder: no CAP_SYS_NICE: bids of a busy server come late\n");
 }
 
-static int loop(struct options *o, struct tg_mark *mark)
+/* Time passes until it is looked again. delay NULL: there is nothing to do in it. */
+static int pass(const struct options *o, struct tg_delay *delay, uint8_t bid, uint64_t ns)
+{
+	const uint32_t full_us = (uint32_t)o->delay_us;
+	bool refuses = bid == TG_BID_REFUSE; /* which is said at once */
+	int r;
+
+	if (delay == NULL) {
+		rest(ns);
+		return 0;
+	}
+	r = tg_delay_run(delay, tg_now_ns() + ns, refuses ? 0 : tg_bid_delay_ns(bid, full_us),
+			 refuses ? 0 : tg_bid_delay_ns(TG_BID_LEAST + 1, full_us));
+	return r == -EINTR ? 0 : r;
+}
+
+static int loop(struct options *o, struct tg_mark *mark, struct tg_delay *delay)
 {
 	uint8_t said = 0; /* no bid */
 	uint64_t renewed = 0;
+	int r = 0;
 
-	while (!stop) {
-		uint64_t now = now_ns();
+	while (!stop && r == 0) {
+		uint64_t now = tg_now_ns();
 		uint8_t bid = bid_now(o);
 
 		if (bid != said || now - renewed >= MARK_RENEW_MS * (uint64_t)NS_A_MS) {
-			int r = tg_mark_set(mark, bid);
-
-			if (r != 0) {
-				fprintf(stderr, "tidegate-bidder: nftables refuses a bid: %s\n",
-					strerror(-r));
-				return 1;
-			}
+			r = tg_mark_set(mark, bid);
 			said = bid;
 			renewed = now;
 		}
-		pause_after(now_ns() - now);
+		if (r == 0)
+			r = pass(o, delay, bid, pause_after(tg_now_ns() - now));
 	}
-	return 0;
+	if (r != 0)
+		fprintf(stderr, "tidegate-bidder: the kernel refuses a bid: %s\n", strerror(-r));
+	return r != 0;
+}
+
+/* The queue's number is the first port's. */
+static int start(struct options *o, struct tg_mark *mark, struct tg_delay *delay, char *err,
+		 unsigned int err_len)
+{
+	const bool wait = o->delay_us > 0;
+	int r = 0;
+
+	if (wait)
+		r = tg_delay_start(delay, ntohs(o->ports[0]), err, err_len);
+	if (r != 0)
+		return r;
+	r = tg_mark_start(mark, o->ports, o->n_ports, wait, err, err_len);
+	if (r != 0)
+		tg_delay_end(delay);
+	return r;
 }
 
 int main(int argc, char **argv)
 {
 	const struct sigaction on_end = {.sa_handler = on_signal};
+	static struct tg_delay delay;
+	struct tg_mark mark;
 	struct options o = {0};
-	struct tg_mark mark = {0};
 	char err[256] = "";
 	int r = parse(argc, argv, &o);
 
@@ -211,14 +250,16 @@ int main(int argc, char **argv)
 			return 1;
 		}
 	}
-	if (tg_mark_start(&mark, o.ports, o.n_ports, err, sizeof(err)) != 0) {
+	sigaction(SIGTERM, &on_end, NULL);
+	sigaction(SIGINT, &on_end, NULL);
+	if (start(&o, &mark, &delay, err, sizeof(err)) != 0) {
 		fprintf(stderr, "tidegate-bidder: %s\n", err);
 		return 1;
 	}
-	sigaction(SIGTERM, &on_end, NULL);
-	sigaction(SIGINT, &on_end, NULL);
 	go_first();
-	r = loop(&o, &mark);
+	r = loop(&o, &mark, o.delay_us > 0 ? &delay : NULL);
+	/* when the rules are gone nothing comes any more, and the last are let go */
 	tg_mark_end(&mark);
+	tg_delay_end(&delay);
 	return r;
 }

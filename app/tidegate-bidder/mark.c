@@ -50,7 +50,7 @@ static void explain(const struct tg_mark *m, int r, char *err, unsigned int err_
 		snprintf(err, err_len, "nftables refuses the table %s: %s", m->table, strerror(-r));
 }
 
-int tg_mark_start(struct tg_mark *m, const uint16_t *ports, unsigned int n, char *err,
+int tg_mark_start(struct tg_mark *m, const uint16_t *ports, unsigned int n, bool wait, char *err,
 		  unsigned int err_len)
 {
 	struct tg_batch b;
@@ -67,6 +67,8 @@ int tg_mark_start(struct tg_mark *m, const uint16_t *ports, unsigned int n, char
 	}
 	tg_batch_begin(&b, m->seq);
 	r = tg_rules_add(&b, m->table);
+	if (r == 0 && wait)
+		r = tg_rules_add_queue(&b, m->table, ports, n, ntohs(ports[0]));
 	if (r == 0)
 		r = commit(m, &b);
 	if (r == 0)

@@ -27,8 +27,9 @@ struct tg_mark {
 	uint32_t seq;
 };
 
-/* ports: network order, at least one; the first one names the table. */
-int tg_mark_start(struct tg_mark *m, const uint16_t *ports, unsigned int n, char *err,
+/* ports: network order, at least one; the first one names the table. wait: when they are marked, SYN-ACKs go to the
+ * kernel's queue of the first port's number (delay.h). */
+int tg_mark_start(struct tg_mark *m, const uint16_t *ports, unsigned int n, bool wait, char *err,
 		  unsigned int err_len);
 
 /* SYN-ACKs leave with this from now on, for the length of a lease. -errno */

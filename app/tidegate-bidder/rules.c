@@ -12,7 +12,9 @@
 #include <libnftnl/table.h>
 #include <linux/netfilter.h>
 #include <linux/netfilter/nf_tables.h>
+#include <linux/netfilter/xt_NFQUEUE.h>
 #include <stdbool.h>
+#include <stdlib.h>
 
 #include "mark.h"
 
@@ -28,6 +30,7 @@
 #define IP4_TTL         8
 #define IP4_CHECKSUM    10
 #define IP6_HOP_LIMIT   7
+#define NFQ_INFO_LEN    8 /* of xt_NFQ_info_v3, as xtables aligns it */
 
 void tg_batch_begin(struct tg_batch *b, uint32_t seq)
 {
@@ -146,14 +149,19 @@ static struct nftnl_expr *add_expr(struct nftnl_rule *r, const char *name, const
 	add_expr(r, name, (const struct value[]){__VA_ARGS__}, \
 		 sizeof((const struct value[]){__VA_ARGS__}) / sizeof(struct value))
 
-static bool is_byte(struct nftnl_rule *r, uint8_t value)
+static bool is(struct nftnl_rule *r, const void *value, uint32_t len)
 {
 	struct nftnl_expr *e = EXPR(r, "cmp", {NFTNL_EXPR_CMP_SREG, NFT_REG_1},
 				    {NFTNL_EXPR_CMP_OP, NFT_CMP_EQ});
 
 	if (e != NULL)
-		nftnl_expr_set(e, NFTNL_EXPR_CMP_DATA, &value, sizeof(value));
+		nftnl_expr_set(e, NFTNL_EXPR_CMP_DATA, value, len);
 	return e != NULL;
+}
+
+static bool is_byte(struct nftnl_rule *r, uint8_t value)
+{
+	return is(r, &value, sizeof(value));
 }
 
 static bool meta_is(struct nftnl_rule *r, enum nft_meta_keys key, uint8_t value)
@@ -210,18 +218,41 @@ static bool write_ttl(struct nftnl_rule *r, bool v6)
 		    {NFTNL_EXPR_PAYLOAD_CSUM_OFFSET, v6 ? 0 : IP4_CHECKSUM}) != NULL;
 }
 
-static int add_rule(struct tg_batch *b, const char *table, bool v6)
+static bool enqueue(struct nftnl_rule *r, uint16_t queue)
+{
+	/* libnftnl frees what it is given */
+	struct xt_NFQ_info_v3 *info = calloc(1, NFQ_INFO_LEN);
+	struct nftnl_expr *e;
+
+	if (info == NULL)
+		return false;
+	info->queuenum = queue;
+	info->queues_total = 1;
+	info->flags = NFQ_FLAG_BYPASS;
+	e = EXPR(r, "target", {NFTNL_EXPR_TG_REV, 3});
+	if (e == NULL) {
+		free(info);
+		return false;
+	}
+	nftnl_expr_set_str(e, NFTNL_EXPR_TG_NAME, "NFQUEUE");
+	nftnl_expr_set(e, NFTNL_EXPR_TG_INFO, info, NFQ_INFO_LEN);
+	return true;
+}
+
+static struct nftnl_rule *new_rule(const char *table)
 {
 	struct nftnl_rule *r = nftnl_rule_alloc();
-	bool whole;
 
-	if (r == NULL)
-		return -ENOMEM;
-	nftnl_rule_set_str(r, NFTNL_RULE_TABLE, table);
-	nftnl_rule_set_str(r, NFTNL_RULE_CHAIN, CHAIN);
-	whole = meta_is(r, NFT_META_NFPROTO, v6 ? NFPROTO_IPV6 : NFPROTO_IPV4) &&
-		meta_is(r, NFT_META_L4PROTO, IPPROTO_TCP) && is_syn_ack(r) && look_up_port(r) &&
-		write_ttl(r, v6);
+	if (r != NULL) {
+		nftnl_rule_set_str(r, NFTNL_RULE_TABLE, table);
+		nftnl_rule_set_str(r, NFTNL_RULE_CHAIN, CHAIN);
+	}
+	return r;
+}
+
+/* The end of a rule: into the batch, if it was put together as a whole. */
+static int add_rule(struct tg_batch *b, struct nftnl_rule *r, bool whole)
+{
 	if (whole) {
 		nftnl_rule_nlmsg_build_payload(tg_batch_put(b, NFT_MSG_NEWRULE,
 							    NLM_F_CREATE | NLM_F_APPEND),
@@ -232,12 +263,45 @@ static int add_rule(struct tg_batch *b, const char *table, bool v6)
 	return whole ? 0 : -ENOMEM;
 }
 
+static int add_mark_rule(struct tg_batch *b, const char *table, bool v6)
+{
+	struct nftnl_rule *r = new_rule(table);
+
+	return r == NULL
+		       ? -ENOMEM
+		       : add_rule(b, r,
+				  meta_is(r, NFT_META_NFPROTO, v6 ? NFPROTO_IPV6 : NFPROTO_IPV4) &&
+					  meta_is(r, NFT_META_L4PROTO, IPPROTO_TCP) &&
+					  is_syn_ack(r) && look_up_port(r) && write_ttl(r, v6));
+}
+
+static int add_queue_rule(struct tg_batch *b, const char *table, uint16_t port, uint16_t queue)
+{
+	struct nftnl_rule *r = new_rule(table);
+
+	return r == NULL ? -ENOMEM
+			 : add_rule(b, r,
+				    meta_is(r, NFT_META_L4PROTO, IPPROTO_TCP) && is_syn_ack(r) &&
+					    load_tcp(r, 0, sizeof(port)) &&
+					    is(r, &port, sizeof(port)) && enqueue(r, queue));
+}
+
 int tg_rules_add(struct tg_batch *b, const char *table)
 {
 	int r = add_table(b, table);
 
 	r = r == 0 ? add_chain(b, table) : r;
 	r = r == 0 ? add_map(b, table) : r;
-	r = r == 0 ? add_rule(b, table, false) : r;
-	return r == 0 ? add_rule(b, table, true) : r;
+	r = r == 0 ? add_mark_rule(b, table, false) : r;
+	return r == 0 ? add_mark_rule(b, table, true) : r;
+}
+
+int tg_rules_add_queue(struct tg_batch *b, const char *table, const uint16_t *ports, unsigned int n,
+		       uint16_t queue)
+{
+	int r = 0;
+
+	for (unsigned int i = 0; r == 0 && i < n; i++)
+		r = add_queue_rule(b, table, ports[i], queue);
+	return r;
 }

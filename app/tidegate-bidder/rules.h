@@ -9,6 +9,11 @@
  *			tcp flags & (syn | ack | rst) == syn | ack  ip6 hoplimit set tcp sport map @bids } }
  *
  * nft itself has no word for a map of such values. A port that is not in the map ends the rule: nothing is written.
+ * Where SYN-ACKs wait, the chain has a rule more for each port:
+ *
+ *	meta l4proto tcp  tcp flags & (syn | ack | rst) == syn | ack  tcp sport PORT  xt target NFQUEUE
+ *
+ * It is xtables' target, by nft_compat, because kernels without nft_queue have that. Nobody at the queue: they pass.
  *
  * Thread-safety: a batch belongs to its caller. Errors: -ENOMEM, NULL.
  */
@@ -21,7 +26,7 @@
 struct nlmsghdr;
 struct nftnl_set;
 
-#define BATCH_ROOM 8192 /* the table takes about 1.5 KiB, 16 entries as much */
+#define BATCH_ROOM 16384 /* a table takes about 1.5 KiB, 16 entries as much, 16 rules 6 KiB */
 
 struct tg_batch {
 	_Alignas(8) char text[BATCH_ROOM];
@@ -37,6 +42,9 @@ void tg_batch_end(struct tg_batch *b);
 size_t tg_batch_len(const struct tg_batch *b);
 
 int tg_rules_add(struct tg_batch *b, const char *table);
+/* Behind that: SYN-ACKs from these ports (network order) wait in the kernel's queue of this number. */
+int tg_rules_add_queue(struct tg_batch *b, const char *table, const uint16_t *ports, unsigned int n,
+		       uint16_t queue);
 /* The map, as entries are added to it or deleted: table and name. */
 struct nftnl_set *tg_rules_map(const char *table);
 

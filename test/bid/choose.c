@@ -11,8 +11,7 @@
 
 #define HZ            1e9
 #define SERVICE       1
-#define DELAY_STEP_S  20e-6 /* delay-coded: a step of load more is so much later */
-#define DELAY_NOISE_S 20e-6 /* and a host's own jitter, exponential */
+#define DELAY_NOISE_S 20e-6 /* delay-coded: a host's own jitter, exponential */
 
 static struct tg_bid_server servers[SERVERS_MAX];
 static struct tg_bid_service services[SERVICE + 1];
@@ -173,7 +172,7 @@ static unsigned int bid(struct state *st, double *after, bool delayed)
 	for (unsigned int i = 0; i < st->set->n; i++) {
 		when[i] = st->set->rtt_s + exponential(&st->random, DELAY_NOISE_S);
 		if (delayed)
-			when[i] += (ttl_of(st, i) - TG_BID_LEAST) * DELAY_STEP_S;
+			when[i] += 1e-9 * (double)tg_bid_delay_ns(ttl_of(st, i), TG_BID_DELAY_US);
 	}
 	return auction(st, when, after);
 }

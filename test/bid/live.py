@@ -4,6 +4,7 @@
 fault and exits 1."""
 import asyncio
 import json
+import math
 import os
 import random
 import socket
@@ -124,6 +125,39 @@ def write(path, text):
     with open(path + ".new", "w") as f:
         f.write(text)
     os.rename(path + ".new", path)
+
+
+def connecting_ms(address, port):
+    """How long a connection and its first answer took."""
+    began = time.monotonic()
+    with socket.create_connection((address, port), timeout=5) as s:
+        connected = time.monotonic()
+        s.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        s.recv(4096)
+        return (connected - began) * 1e3, (time.monotonic() - connected) * 1e3
+
+
+def waits(path, port, full_ms):
+    """SYN-ACKs wait for load * full_ms and up to a step of it, by IPv4 and IPv6; nothing but SYN-ACKs does; a refusal does
+    not. The least of five counts as how long it was: the host takes its time besides."""
+    worst = 0
+    for load in (0, 0.25, 0.5, 1):
+        write(path, str(load))
+        time.sleep(0.05)
+        least = math.floor(load * 126) / 126 * float(full_ms)
+        for address in ("127.0.0.1", "::1"):
+            took, answered = map(min, zip(*(connecting_ms(address, int(port)) for _ in range(5))))
+            if took < least or took > least + float(full_ms) / 126 + 10:
+                fault(f"load {load}: the SYN-ACK by {address} took {took:.1f} ms, not {least:.1f} and a little")
+            if load == 1 and answered > float(full_ms) / 2:
+                fault(f"load 1: an answer by {address} took {answered:.1f} ms: only SYN-ACKs wait")
+            worst = max(worst, took - least)
+    write(path, "refuse")
+    time.sleep(0.05)
+    if min(connecting_ms("127.0.0.1", int(port))[0] for _ in range(5)) > float(full_ms) / 2:
+        fault("a server that refuses does not say so at once")
+    write(path, "0.5")
+    print(f"SYN-ACKs wait for what the load says, at most {worst:.1f} ms longer, data and refusals do not")
 
 
 def follow(work, address, port, rounds):

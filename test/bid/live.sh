@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # Servers that bid, in network namespaces: three real servers of unequal and changing load, their bidders, the gateway.
 #
-#   test/bid/live.sh [PHASE…]     phases: many compare follow wire all-traffic kill restart (default: all). Needs root.
+#   test/bid/live.sh [PHASE…]     phases: many compare follow delay wire all-traffic kill restart (default: all). Needs root.
 #
 # The last line but the verdict is the figures as one JSON object. Exit code: 0 passed, 1 failed, 77 skipped.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-phases=" ${*:-many compare follow wire all-traffic kill restart} "
+phases=" ${*:-many compare follow delay wire all-traffic kill restart} "
 set --
 # shellcheck source=test/live/case.sh
 . "$here/../live/case.sh"
@@ -46,11 +46,14 @@ delays() {
 	done
 }
 
+# bidders SOURCE [OPTION…]: one a server, instead of the one it has.
 bidders() {
-	local name
+	local name source=$1
+	shift
+	[ $# -gt 0 ] || set -- --port 8080
 	for name in a b c; do
 		stop "bidder-$name" || true
-		start "bidder-$name" "$(server_ns "$name")" "${CPUS[0]}" "$BIDDER" --port 8080 --source "${1/NAME/$name}"
+		start "bidder-$name" "$(server_ns "$name")" "${CPUS[0]}" "$BIDDER" --source "${source/NAME/$name}" "$@"
 	done
 	sleep 0.2
 }
@@ -192,6 +195,31 @@ if phase follow; then
 	check cat "$WORK/follow.out"
 	connections=$((connections + 60))
 	check none_half_open
+fi
+
+# The first answer wins: SYN-ACKs wait for as long as the load says. At first nothing but that: who asks a server itself
+# waits. Then single connections with loads that change, then many at a time; a bidder is killed, with SYN-ACKs that wait.
+if phase delay; then
+	for name in a b c; do echo 0.5 >"$WORK/load-$name"; done
+	bidders "file:$WORK/load-NAME" --port 8083 --delay 60000
+	check on_server a /usr/bin/python3 "$here/live.py" waits "$WORK/load-a" 8083 60
+	patient follow-delay /usr/bin/python3 "$here/live.py" follow "$WORK" "$VIP4" 8083 60
+	check cat "$WORK/follow-delay.out"
+	connections=$((connections + 60))
+	delays FIRST
+	bidders connections --port 8083 --full 16 --delay 20000
+	run delay "$VIP4" 8083 600 --parallel 12
+	check judge client first-answer-wins-delayed "$WORK/delay.out" 600
+	check none_half_open
+	for name in a b c; do echo 0.5 >"$WORK/load-$name"; done
+	bidders "file:$WORK/load-NAME" --port 8083 --delay 60000
+	(sleep 0.5 && kill -KILL "${PID[bidder-b]}") &
+	run delay-killed "$VIP4" 8083 200 --parallel 4
+	wait $!
+	unset "PID[bidder-b]"
+	check judge client bidder-killed "$WORK/delay-killed.out" 200
+	check none_half_open
+	figures delay "$(/usr/bin/python3 "$here/live.py" figures "$WORK"/delay.out)"
 fi
 
 if phase wire; then
