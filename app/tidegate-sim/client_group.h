@@ -84,8 +84,8 @@ struct tg_group {
 	bool on;
 };
 
-/* ports.c */
-int tg_ports_init(struct tg_ports *p, uint32_t addresses);
+/* ports.c. from: where each address begins. */
+int tg_ports_init(struct tg_ports *p, uint32_t addresses, struct tg_random *from);
 void tg_ports_free(struct tg_ports *p);
 /* A port that no open connection of the address has; 0: there is none. */
 uint16_t tg_ports_next(struct tg_ports *p, uint32_t address);

@@ -43,9 +43,11 @@ static int make_addresses(struct tg_group *g)
 {
 	const struct tg_group_params *p = g->params;
 	uint32_t clients = p->clients > 0 ? p->clients : 1;
+	struct tg_random r;
 
+	tg_random_init(&r, g->sim->seed, g->sim->replication, "ports", g->index);
 	g->addresses = (clients + sharers(p) - 1) / sharers(p);
-	if (tg_ports_init(&g->ports, g->addresses) != 0)
+	if (tg_ports_init(&g->ports, g->addresses, &r) != 0)
 		return -ENOMEM;
 	if (p->traffic != TG_TRAFFIC_TUNNEL)
 		return 0;

@@ -9,7 +9,7 @@
 #define FIRST 1024u
 #define PORTS (65536u - FIRST)
 
-int tg_ports_init(struct tg_ports *p, uint32_t addresses)
+int tg_ports_init(struct tg_ports *p, uint32_t addresses, struct tg_random *from)
 {
 	*p = (struct tg_ports){.mask = 63};
 	p->bucket = calloc(p->mask + 1, sizeof(struct tg_connection *));
@@ -18,8 +18,10 @@ int tg_ports_init(struct tg_ports *p, uint32_t addresses)
 		tg_ports_free(p);
 		return -ENOMEM;
 	}
-	for (uint32_t i = 0; i < addresses; i++) /* hosts do not all begin with the same */
-		p->next[i] = (uint16_t)(i * 7919u % PORTS);
+	/* Hosts do not all begin with the same, nor does one in every replication: where a hash of the
+	 * addresses and ports places flows, its luck is a part of what replications differ in. */
+	for (uint32_t i = 0; i < addresses; i++)
+		p->next[i] = (uint16_t)tg_random_below(from, PORTS);
 	return 0;
 }
 

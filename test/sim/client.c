@@ -412,9 +412,11 @@ START_TEST(ports)
 {
 	struct tg_ports p;
 	struct tg_connection a = {0}, b = {0};
+	struct tg_random r;
 	uint32_t n = 0;
 
-	ck_assert_int_eq(tg_ports_init(&p, 2), 0);
+	tg_random_init(&r, 1, 0, "ports", 0);
+	ck_assert_int_eq(tg_ports_init(&p, 2, &r), 0);
 	a.client_port = tg_ports_next(&p, 0);
 	tg_ports_add(&p, &a);
 	b.client_index = 1;
@@ -429,6 +431,27 @@ START_TEST(ports)
 	ck_assert_uint_eq(n, 64510);
 	tg_ports_remove(&p, &b);
 	tg_ports_free(&p);
+}
+END_TEST
+
+/* Who is placed by a hash of his port is placed elsewhere in another replication, and in the same place
+ * whenever the run is the same. */
+START_TEST(ports_of_replications)
+{
+	uint16_t port[4];
+
+	for (uint64_t i = 0; i < 4; i++) {
+		begin(i == 3 ? 2 : 1);
+		ends.sim.replication = i == 1;
+		create();
+		port[i] = tg_ports_next(&group->ports, 0);
+		tg_group_free(group);
+		ends_over();
+	}
+	ck_assert_uint_eq(port[0], port[2]);
+	ck_assert_uint_ne(port[0], port[1]);
+	ck_assert_uint_ne(port[0], port[3]);
+	ck_assert_uint_ne(port[1], port[3]);
 }
 END_TEST
 
@@ -511,6 +534,7 @@ int main(void)
 	tcase_add_test(t, refusal);
 	tcase_add_test(t, common_numbers);
 	tcase_add_test(t, ports);
+	tcase_add_test(t, ports_of_replications);
 	tcase_add_loop_test(t, everything, 0, 2);
 	suite_add_tcase(s, t);
 	r = srunner_create(s);

@@ -32,6 +32,8 @@ void tg_client_broken(struct tg_client *u, struct tg_connection *c, uint64_t now
 
 void begin(void)
 {
+	struct tg_random from;
+
 	ends_begin(7);
 	memset(&group, 0, sizeof(group));
 	memset(&params, 0, sizeof(params));
@@ -53,7 +55,8 @@ void begin(void)
 	tg_pool_init(&group.ends, sizeof(struct tg_end));
 	tg_pool_init(&group.ranges, sizeof(struct tg_ranges));
 	tg_pool_init(&group.jobs, sizeof(struct tg_job));
-	ck_assert_int_eq(tg_ports_init(&group.ports, 1), 0);
+	tg_random_init(&from, 1, 0, "ports", 0);
+	ck_assert_int_eq(tg_ports_init(&group.ports, 1, &from), 0);
 	client = calloc(1, sizeof(*client));
 	client->group = &group;
 	n_answered = n_broken = 0;
