@@ -110,6 +110,7 @@ static struct tg_snapshot_env snapshot_env(struct tg_gateway *g)
 {
 	return (struct tg_snapshot_env){
 		.registry = g->registry,
+		.before = g->snapshot,
 		.clock = g->clock,
 		.ports = g->ports,
 		.n_ports = g->n_ports,

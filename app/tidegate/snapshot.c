@@ -90,10 +90,13 @@ static bool takes_flows(const struct tg_registry *known, const struct tg_config_
 
 /* New flows go to servers that are up and have a weight; the others keep their place in the
  * consistent hash, so that nobody else's flows move when one comes back. */
-static int make_group(struct tg_snapshot *s, const struct tg_registry *known,
+static int make_group(struct tg_snapshot *s, const struct tg_snapshot_env *env,
 		      const struct tg_config_service *v, uint16_t service,
 		      const uint16_t *server_id)
 {
+	const struct tg_snapshot *b = env->before;
+	struct tg_select_group *before = b != NULL && service < b->n_services ? b->group[service]
+									      : NULL;
 	struct tg_select_server *servers = calloc(v->n_servers + 1, sizeof(*servers));
 	unsigned int n = 0;
 	int r;
@@ -105,11 +108,11 @@ static int make_group(struct tg_snapshot *s, const struct tg_registry *known,
 
 		servers[n++] = (struct tg_select_server){
 			.id = server_id[j],
-			.weight = takes_flows(known, e, server_id[j]) ? e->weight : 0,
+			.weight = takes_flows(env->registry, e, server_id[j]) ? e->weight : 0,
 			.name_hash = tg_select_name_hash(e->name, &e->address),
 		};
 	}
-	r = tg_select_group_create(v->policy, servers, n, -1, &s->group[service]);
+	r = tg_select_group_renew(before, v->policy, servers, n, -1, &s->group[service]);
 	free(servers);
 	return r;
 }
@@ -181,7 +184,7 @@ static int compile(struct tg_snapshot *s, const struct tg_snapshot_env *env,
 		s->pirate[id] = tg_pirate_compile(&v->pirate, &env->clock);
 		s->limit[id] = tg_gate_compile(&v->gate, &env->clock);
 		s->early |= s->limit[id].early != UINT64_MAX;
-		r = make_group(s, env->registry, v, id, &server_id[k]);
+		r = make_group(s, env, v, id, &server_id[k]);
 		if (r == 0)
 			r = make_bid(s, env, v, id, &server_id[k]);
 		if (r == 0)

@@ -70,6 +70,8 @@ static inline struct tg_server_stats *tg_snapshot_stats(const struct tg_snapshot
 /* What a snapshot is compiled against. */
 struct tg_snapshot_env {
 	struct tg_registry *registry;
+	const struct tg_snapshot
+		*before; /* in force, or NULL: what stays the same is shared with it */
 	struct tg_clock clock;
 	const struct tg_port *ports; /* NULL offline */
 	unsigned int n_ports;

@@ -17,6 +17,7 @@ struct tg_select_group {
 	uint32_t n;
 	uint32_t table_size; /* prime */
 	uint32_t max_weight;
+	uint32_t users; /* that free it; control's */
 };
 
 extern const struct tg_policy_ops tg_policy_maglev;

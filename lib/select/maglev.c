@@ -32,8 +32,22 @@ uint32_t tg_maglev_size(unsigned int n)
 
 /* A server on its way through its permutation: place = (offset + j * skip) mod size. */
 struct turn {
-	uint64_t due; /* virtual time */
-	uint32_t server, place, skip;
+	uint32_t weight, server, place, skip;
+};
+
+/* Servers of one weight have their turns in rounds, in their order. */
+struct round {
+	uint64_t due, stride; /* virtual time: of this round, and to the next */
+	struct turn *first, *next, *end;
+};
+
+/* A table being filled. A full one has met some 14 taken places for each of its own: whether a place
+ * is taken is asked of a bit, of which all fit a core's cache. */
+struct filling {
+	struct turn *turn;   /* by weight, then by server */
+	struct round *round; /* as a heap: the next turn first */
+	uint64_t *taken;
+	uint32_t n_rounds;
 };
 
 static uint32_t seeded(uint64_t name_hash, uint64_t seed, uint32_t n)
@@ -41,15 +55,15 @@ static uint32_t seeded(uint64_t name_hash, uint64_t seed, uint32_t n)
 	return (uint32_t)(XXH3_64bits_withSeed(&name_hash, sizeof(name_hash), seed) % n);
 }
 
-static bool before(const struct turn *a, const struct turn *b)
+static bool before(const struct round *a, const struct round *b)
 {
-	return a->due != b->due ? a->due < b->due : a->server < b->server;
+	return a->due != b->due ? a->due < b->due : a->next->server < b->next->server;
 }
 
-/* h[i], due later than it was, to its place in the heap. */
-static void sink(struct turn *h, uint32_t n, uint32_t i)
+/* h[i], whose next turn is later than it was, to its place in the heap. */
+static void sink(struct round *h, uint32_t n, uint32_t i)
 {
-	struct turn moved = h[i];
+	struct round moved = h[i];
 
 	for (uint32_t child = 2 * i + 1; child < n; child = 2 * i + 1) {
 		if (child + 1 < n && before(&h[child + 1], &h[child]))
@@ -62,55 +76,87 @@ static void sink(struct turn *h, uint32_t n, uint32_t i)
 	h[i] = moved;
 }
 
-static uint64_t stride(const struct tg_select_group *g, uint32_t server)
+static int by_weight(const void *a, const void *b)
 {
-	return (UINT64_C(1) << 40) / g->server[server].weight;
+	const struct turn *x = a, *y = b;
+
+	if (x->weight != y->weight)
+		return x->weight < y->weight ? -1 : 1;
+	return x->server < y->server ? -1 : 1;
 }
 
-/* All turns, as a heap: the next one first. */
-static struct turn *make_turns(const struct tg_select_group *g)
+static void make_turns(const struct tg_select_group *g, struct turn *t)
 {
-	struct turn *h = calloc(g->n, sizeof(*h));
-
-	if (h == NULL)
-		return NULL;
 	for (uint32_t i = 0; i < g->n; i++) {
-		h[i].due = stride(g, i);
-		h[i].server = i;
-		h[i].place = seeded(g->server[i].name_hash, 1, g->table_size);
-		h[i].skip = seeded(g->server[i].name_hash, 2, g->table_size - 1) + 1;
+		t[i].weight = g->server[i].weight;
+		t[i].server = i;
+		t[i].place = seeded(g->server[i].name_hash, 1, g->table_size);
+		t[i].skip = seeded(g->server[i].name_hash, 2, g->table_size - 1) + 1;
 	}
-	for (uint32_t i = g->n / 2; i-- > 0;)
-		sink(h, g->n, i);
-	return h;
+	qsort(t, g->n, sizeof(*t), by_weight);
+}
+
+static void make_rounds(struct filling *f, uint32_t n)
+{
+	for (uint32_t from = 0, to; from < n; from = to) {
+		uint64_t stride = (UINT64_C(1) << 40) / f->turn[from].weight;
+
+		for (to = from + 1; to < n && f->turn[to].weight == f->turn[from].weight; to++)
+			;
+		f->round[f->n_rounds++] = (struct round){stride, stride, f->turn + from,
+							 f->turn + from, f->turn + to};
+	}
+	for (uint32_t i = f->n_rounds / 2; i-- > 0;)
+		sink(f->round, f->n_rounds, i);
 }
 
 /* The first place of its permutation that is free. As the size is prime, it gets to all. */
-static uint32_t claim(struct turn *t, const struct tg_select_group *g)
+static void claim(struct tg_select_group *g, struct turn *t, uint64_t *taken)
 {
-	while (g->table[t->place] != TG_NO_SERVER) {
-		t->place += t->skip;
-		if (t->place >= g->table_size)
-			t->place -= g->table_size;
+	uint32_t place = t->place;
+
+	while (taken[place / 64] >> (place % 64) & 1) {
+		place += t->skip;
+		if (place >= g->table_size)
+			place -= g->table_size;
 	}
-	return t->place;
+	taken[place / 64] |= UINT64_C(1) << (place % 64);
+	g->table[place] = g->server[t->server].id;
+	t->place = place;
+}
+
+static void fill(struct tg_select_group *g, struct filling *f)
+{
+	make_turns(g, f->turn);
+	make_rounds(f, g->n);
+	for (uint32_t i = 0; i < g->table_size; i++) {
+		struct round *r = f->round;
+
+		claim(g, r->next, f->taken);
+		if (++r->next == r->end) {
+			r->next = r->first;
+			r->due += r->stride;
+		}
+		if (f->n_rounds > 1)
+			sink(r, f->n_rounds, 0);
+	}
 }
 
 int tg_maglev_fill(struct tg_select_group *g)
 {
-	struct turn *next = make_turns(g);
+	struct filling f = {
+		.turn = calloc(g->n, sizeof(*f.turn)),
+		.round = calloc(g->n, sizeof(*f.round)),
+		.taken = calloc(g->table_size / 64 + 1, sizeof(*f.taken)),
+	};
+	bool possible = f.turn != NULL && f.round != NULL && f.taken != NULL;
 
-	if (next == NULL)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < g->table_size; i++)
-		g->table[i] = TG_NO_SERVER;
-	for (uint32_t taken = 0; taken < g->table_size; taken++) {
-		g->table[claim(next, g)] = g->server[next->server].id;
-		next->due += stride(g, next->server);
-		sink(next, g->n, 0);
-	}
-	free(next);
-	return 0;
+	if (possible)
+		fill(g, &f);
+	free(f.turn);
+	free(f.round);
+	free(f.taken);
+	return possible ? 0 : -ENOMEM;
 }
 
 /* What slow start does not let to the flow's place goes to its next candidates. */

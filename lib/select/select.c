@@ -64,8 +64,37 @@ static struct tg_select_group *alloc_group(unsigned int n, uint32_t table_size, 
 	return g;
 }
 
-int tg_select_group_create(enum tg_policy policy, const struct tg_select_server *servers,
-			   unsigned int n, int socket, struct tg_select_group **out)
+/* All but its table. */
+static void take_servers(struct tg_select_group *g, const struct tg_select_server *servers,
+			 unsigned int n)
+{
+	g->users = 1;
+	for (unsigned int i = 0; i < n; i++) {
+		if (servers[i].weight == 0)
+			continue;
+		g->server[g->n++] = servers[i];
+		if (servers[i].weight > g->max_weight)
+			g->max_weight = servers[i].weight;
+	}
+	qsort(g->server, g->n, sizeof(g->server[0]), by_name);
+}
+
+static bool same(const struct tg_select_group *a, const struct tg_select_group *b)
+{
+	if (a == NULL || a->ops != b->ops || a->n != b->n || a->table_size != b->table_size)
+		return false;
+	for (uint32_t i = 0; i < a->n; i++) {
+		const struct tg_select_server *x = &a->server[i], *y = &b->server[i];
+
+		if (x->name_hash != y->name_hash || x->id != y->id || x->weight != y->weight)
+			return false;
+	}
+	return true;
+}
+
+int tg_select_group_renew(struct tg_select_group *before, enum tg_policy policy,
+			  const struct tg_select_server *servers, unsigned int n, int socket,
+			  struct tg_select_group **out)
 {
 	uint32_t table_size = tg_maglev_size(n);
 	struct tg_select_group *g;
@@ -76,27 +105,31 @@ int tg_select_group_create(enum tg_policy policy, const struct tg_select_server 
 	if (g == NULL)
 		return -ENOMEM;
 	g->ops = tg_policy(policy);
-	for (unsigned int i = 0; i < n; i++) {
-		if (servers[i].weight == 0)
-			continue;
-		g->server[g->n++] = servers[i];
-		if (servers[i].weight > g->max_weight)
-			g->max_weight = servers[i].weight;
+	take_servers(g, servers, n);
+	if (same(before, g)) {
+		tg_select_group_free(g);
+		before->users++;
+		*out = before;
+		return 0;
 	}
-	if (g->n > 0) {
-		qsort(g->server, g->n, sizeof(g->server[0]), by_name);
-		if (tg_maglev_fill(g) < 0) {
-			tg_select_group_free(g);
-			return -ENOMEM;
-		}
+	if (g->n > 0 && tg_maglev_fill(g) < 0) {
+		tg_select_group_free(g);
+		return -ENOMEM;
 	}
 	*out = g;
 	return 0;
 }
 
+int tg_select_group_create(enum tg_policy policy, const struct tg_select_server *servers,
+			   unsigned int n, int socket, struct tg_select_group **out)
+{
+	return tg_select_group_renew(NULL, policy, servers, n, socket, out);
+}
+
 void tg_select_group_free(struct tg_select_group *g)
 {
-	tg_mem_free(g);
+	if (g != NULL && --g->users == 0)
+		tg_mem_free(g);
 }
 
 void tg_select_local_init(struct tg_select_local *l, unsigned int worker, unsigned int workers,

@@ -108,6 +108,14 @@ int tg_policy_by_name(const char *name);
  */
 int tg_select_group_create(enum tg_policy policy, const struct tg_select_server *servers,
 			   unsigned int n, int socket, struct tg_select_group **out);
+
+/* The same, but if *before (or NULL) is what would be built, that one: it then has one more user. So
+ * a change of one service costs no other one's table. */
+int tg_select_group_renew(struct tg_select_group *before, enum tg_policy policy,
+			  const struct tg_select_server *servers, unsigned int n, int socket,
+			  struct tg_select_group **out);
+
+/* By its last user. Control's, as the two above. */
 void tg_select_group_free(struct tg_select_group *g);
 
 /* worker (0..workers-1) and workers spread the starting points. seed != 0. */

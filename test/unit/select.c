@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Groups, hashes, candidates, and the policies that are pure functions of the flow's hash. */
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 #include "select_rig.h"
 
 START_TEST(policies_by_name)
@@ -254,6 +257,94 @@ START_TEST(maglev_is_for_ever)
 	for (uint64_t i = 0; i < 16; i++)
 		ck_assert_uint_eq(tg_select_consistent(g, i << 60), want[i]);
 	tg_select_group_free(g);
+}
+END_TEST
+
+/* Whose turn is due, the first of equals, takes the next free place of its permutation: server by
+ * server and place by place. */
+static void is_by_its_definition(const struct tg_select_group *g)
+{
+	static uint16_t table[8191];
+	uint64_t due[CAP];
+	uint32_t place[CAP], skip[CAP];
+
+	ck_assert_uint_le(g->table_size, N_OF(table));
+	memset(table, 0xff, sizeof(table));
+	for (uint32_t i = 0; i < g->n; i++) {
+		uint64_t h = g->server[i].name_hash;
+
+		due[i] = (UINT64_C(1) << 40) / g->server[i].weight;
+		place[i] = (uint32_t)(XXH3_64bits_withSeed(&h, sizeof(h), 1) % g->table_size);
+		skip[i] = (uint32_t)(XXH3_64bits_withSeed(&h, sizeof(h), 2) % (g->table_size - 1)) +
+			  1;
+	}
+	for (uint32_t taken = 0; taken < g->table_size; taken++) {
+		uint32_t i = 0;
+
+		for (uint32_t k = 1; k < g->n; k++)
+			i = due[k] < due[i] ? k : i;
+		while (table[place[i]] != NOBODY)
+			place[i] = (place[i] + skip[i]) % g->table_size;
+		table[place[i]] = g->server[i].id;
+		due[i] += (UINT64_C(1) << 40) / g->server[i].weight;
+	}
+	ck_assert_mem_eq(g->table, table, g->table_size * sizeof(table[0]));
+}
+
+START_TEST(maglev_by_its_definition)
+{
+	uint64_t r = 41;
+
+	for (unsigned int round = 0; round < 60; round++) {
+		unsigned int n = 1 + (unsigned int)(next_random(&r) >> 32) % CAP;
+		/* from all alike to all different */
+		unsigned int weights = 1 +
+				       (unsigned int)(next_random(&r) >> 32) % (1u << round % 16);
+		struct tg_select_server s[CAP];
+		struct tg_select_group *g;
+
+		for (unsigned int i = 0; i < n; i++)
+			s[i] = server((uint16_t)i,
+				      (uint16_t)(1 + (next_random(&r) >> 32) % weights));
+		g = group(TG_POLICY_MAGLEV, s, n);
+		is_by_its_definition(g);
+		tg_select_group_free(g);
+	}
+}
+END_TEST
+
+/* What stays the same is not built again, and lives until its last user frees it. */
+START_TEST(groups_are_shared)
+{
+	struct tg_select_server s[] = {server(3, 2), server(1, 1), server(2, 0)};
+	struct tg_select_server turned[] = {s[1], s[2], s[0]};
+	struct tg_select_group *a = group(TG_POLICY_LATENCY, s, 3), *b = NULL, *c;
+	uint16_t at = tg_select_consistent(a, 12345);
+
+	ck_assert_int_eq(tg_select_group_renew(a, TG_POLICY_LATENCY, turned, 3, -1, &b), 0);
+	ck_assert_ptr_eq(b, a);
+	tg_select_group_free(a);
+	ck_assert_uint_eq(tg_select_consistent(b, 12345), at);
+	for (unsigned int change = 0; change < 6; change++) {
+		struct tg_select_server other[3];
+
+		memcpy(other, s, sizeof(other));
+		other[0].weight += change == 0;
+		other[1].weight -= change == 1;
+		other[1].id = change == 2 ? 9 : other[1].id;
+		other[1].name_hash += change == 3;
+		ck_assert_int_eq(tg_select_group_renew(b,
+						       change == 4 ? TG_POLICY_MAGLEV
+								   : TG_POLICY_LATENCY,
+						       other, change == 5 ? 1 : 3, -1, &c),
+				 0);
+		ck_assert_ptr_ne(c, b);
+		ck_assert_uint_eq(tg_select_count(c), change == 1 || change == 5 ? 1 : 2);
+		tg_select_group_free(c);
+	}
+	ck_assert_int_eq(tg_select_group_renew(b, TG_POLICY_COUNT, s, 3, -1, &c), -EINVAL);
+	ck_assert_uint_eq(tg_select_count(b), 2);
+	tg_select_group_free(b);
 }
 END_TEST
 
@@ -589,10 +680,11 @@ static Suite *suite(void)
 {
 	Suite *s = suite_create("select");
 
-	UNIT_CASE(s, "group", policies_by_name, empty_and_single, limits, candidates_only);
+	UNIT_CASE(s, "group", policies_by_name, empty_and_single, limits, candidates_only,
+		  groups_are_shared);
 	UNIT_CASE(s, "maglev", maglev_balance, maglev_spreads_hashes, maglev_weights,
 		  maglev_disruption, maglev_same_everywhere, maglev_is_for_ever,
-		  consistent_whatever_the_policy);
+		  maglev_by_its_definition, consistent_whatever_the_policy);
 	UNIT_CASE(s, "rendezvous", rendezvous_weights, rendezvous_of_a_thousand,
 		  rendezvous_disruption);
 	UNIT_CASE(s, "candidates", same_choice_on_every_gateway, candidates_are_distinct_and_agree,
