@@ -21,9 +21,10 @@ SIM = os.path.join(os.environ.get("TIDEGATE_BUILD", os.path.join(TOP, "build")),
 TIMEOUT_MS = 2000  # as the scenarios have it: what a request that failed counts as
 T975 = {2: 12.706, 3: 4.303, 4: 3.182, 5: 2.776, 6: 2.571, 8: 2.365, 10: 2.262}
 
-ALL = ["maglev", "round-robin", "least-connections", "two-choices", "jsq", "model", "queue", "hybrid-seed",
-       "completion", "latency", "oracle"]
+ALL = ["maglev", "rendezvous", "random", "round-robin", "weighted-round-robin", "least-connections", "two-choices", "jsq", "model",
+       "queue", "hybrid-seed", "completion", "latency", "oracle"]
 FEW = ["maglev", "least-connections", "two-choices", "jsq", "completion", "latency", "oracle"]
+WEIGHED = ["maglev", "rendezvous", "random", "round-robin", "weighted-round-robin", "least-connections", "jsq", "latency"]
 LEAST = ["maglev", "latency", "oracle"]
 # what ails the last of four servers
 FAULTS = {
@@ -101,6 +102,8 @@ def cases():
     add("x3 0.7 two workers each", (*four("x3", .7)[:1], {**four("x3", .7)[1], "gateways[*].workers": 2}), LEAST)
     add("x3 0.7 heavy tail", four("x3", .7, work=tail), FEW)
     add("unlike", ("unlike", {}), FEW)
+    speeds = {f"config.services[0].servers[{i}].weight": w for i, w in enumerate((1, 4, 16, 4))}
+    add("unlike, weighted by speed", ("unlike", speeds), WEIGHED)
     for rho in (.5, .8):
         add(f"100 servers {rho}", ("hundred", {"clients[0].clients": clients(rho, 4, 100)}), LEAST)
     add("100 servers 0.5, 10 x5", ("hundred", {"clients[0].clients": clients(.5, 4, 100), "servers[0].changes": FAULTS["x5"],

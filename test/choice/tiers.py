@@ -30,6 +30,11 @@ POLICIES = {
     "edge-first": ("maglev", (0, 1, 0), False),
     "random": ("random", None, False),
     "round-robin": ("round-robin", None, False),
+    "maglev weighted": ("maglev", SPEEDS, False),
+    "rendezvous weighted": ("rendezvous", SPEEDS, False),
+    "weighted-round-robin": ("weighted-round-robin", SPEEDS, False),
+    "least-connections": ("least-connections", None, False),
+    "two-choices": ("two-choices", None, False),
     "jsq": ("jsq", None, False),
     "jsq weighted": ("jsq", SPEEDS, False),
     "model": ("model", None, False),
@@ -190,14 +195,14 @@ def percent(x):
 
 
 def table(done):
-    print(f"{'scenario':12} {'policy':13} {'mean':>7} {'+-':>5} {'p95':>7} {'+-':>5} {'p95 large':>9} {'+-':>5} {'smallest':>8} {'middle':>6} "
+    print(f"{'scenario':12} {'policy':20} {'mean':>7} {'+-':>5} {'p95':>7} {'+-':>5} {'p95 large':>9} {'+-':>5} {'smallest':>8} {'middle':>6} "
           f"{'largest':>7} {'failed':>6} {'error':>6} {'settles':>7}  local edge cloud")
     for name, by_policy in done.items():
         for policy, f in by_policy.items():
             slow = [statistics.mean(tenth) for tenth in f["slowdown_by_tenth"]]
             settles = f"{statistics.mean(f['settling_s']):6.1f}s" if "settling_s" in f else "      -"
             share = " ".join(f"{100 * statistics.mean(s[i] for s in f['share']):4.0f}%" for i in range(3))
-            print(f"{name:12} {policy:13} " + " ".join(f"{statistics.mean(f[k]):{w}.1f} {half_width(f[k]):5.1f}" for k, w in
+            print(f"{name:12} {policy:20} " + " ".join(f"{statistics.mean(f[k]):{w}.1f} {half_width(f[k]):5.1f}" for k, w in
                   (("mean_ms", 7), ("p95_ms", 7), ("p95_large_ms", 9))) + f" {slow[0]:8.1f} {slow[4]:6.1f} {slow[9]:7.1f} "
                   f"{percent(statistics.mean(f['failed']))} {percent(plain(f['mape']))} {settles}  {share}")
 
@@ -222,7 +227,7 @@ def picture(done, path):
     from matplotlib import pyplot
     figure, ((by_load, by_size), (by_edge, after)) = pyplot.subplots(2, 2, figsize=(11, 8))
 
-    look = {policy: {"linewidth": 2.4 if policy == "latency" else 1, "linestyle": ":" if policy == "oracle" else "-", "color": f"C{i % 10}"}
+    look = {policy: {"linewidth": 2.4 if policy == "latency" else 1, "linestyle": ":" if policy == "oracle" else "-", "color": pyplot.get_cmap("tab20")(i % 20)}
             for i, policy in enumerate(POLICIES)}
 
     def line(axes, policy, scenarios):
