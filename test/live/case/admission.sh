@@ -1,6 +1,7 @@
 # shellcheck shell=bash
-# Burst isolation with real clients: one network's clients ask all at once, twice a second, while calm clients of
-# another network go on. The same without admission and with it, in turn, through one gateway.
+# Burst isolation with real clients: two networks' clients ask all at once, twice a second, while calm clients of
+# another network go on. The same without admission and with it, in turn, through one gateway; with values one of the
+# two networks that burst is worth more than the other.
 #
 #   admission.sh [ROUNDS [SECONDS [POLICY…]]]    of each policy: 2 rounds of 4 s, none and two-level
 #
@@ -13,27 +14,30 @@
 ROUNDS=${1:-2} SECONDS_EACH=${2:-4}
 POLICIES=("${@:3}")
 [ ${#POLICIES[@]} -gt 0 ] || POLICIES=(none two-level)
-CALM=3 SPIKE=240
-declare -A PORT=([none]=8080 [bucket]=8081 [cap]=8082 [two-level]=8083 [work-conserving]=8084)
-# The budget is nine tenths of the capacity; a calm network asks for 3 an interval, a spike for 240. For one bucket
-# all is one segment and of one class; the cap is a third of the capacity for any network.
+CALM=10 SPIKE=120 # clients of the calm network, of each that bursts
+declare -A PORT=([none]=8080 [bucket]=8081 [cap]=8082 [two-level]=8083 [work-conserving]=8084 [values]=8085)
+# The budget is nine tenths of the capacity. A network is in burst from its 11th request of an interval on, which ten
+# clients never get to, whatever the host does to them. For one bucket all is one segment and of one class; the cap is a
+# third of the capacity for any network.
 declare -A ADMISSION=(
 	[bucket]='"budget_per_s": 1080, "auxiliary_percent": 0, "segments": {"by": "service", "hi_per_s": 100, "calm_intervals": 10000}'
 	[cap]='"budget_per_s": 1000000, "segments": {"hi_per_s": 2000, "max_per_s": 400}'
 	[two-level]='"budget_per_s": 1080, "segments": {"hi_per_s": 1080}'
+	[values]='"budget_per_s": 1080, "segments": {"hi_per_s": 1080}, "match": [{"prefix": "203.0.113.0/24", "value": "gold"}, {"prefix": "203.0.114.0/24", "value": "best-effort"}]'
 	[work-conserving]='"budget_per_s": 1080, "variant": "work-conserving", "segments": {"hi_per_s": 1080}'
 )
 
-# The bursting clients' network lies behind the client machine, which routes for it.
+# burst_clients_up NAMESPACE N NETWORK: clients that burst, in a network behind the client machine, which routes for it.
 burst_clients_up() {
-	namespace far
-	wire far eth0 02:00:00:00:02:02 cli far0 02:00:00:00:02:01
-	in_ns far ethtool -K eth0 tx off >/dev/null
-	in_ns cli ethtool -K far0 tx off >/dev/null
-	in_ns far ip link set eth0 mtu 1500
-	addresses cli far0 203.0.113.1/24
-	addresses far eth0 203.0.113.2/24
-	in_ns far ip route add default via 203.0.113.1
+	local ns=$1 n=$2 network=$3
+	namespace "$ns"
+	wire "$ns" eth0 "02:00:00:00:0$n:02" cli "${ns}0" "02:00:00:00:0$n:01"
+	in_ns "$ns" ethtool -K eth0 tx off >/dev/null
+	in_ns cli ethtool -K "${ns}0" tx off >/dev/null
+	in_ns "$ns" ip link set eth0 mtu 1500
+	addresses cli "${ns}0" "$network.1/24"
+	addresses "$ns" eth0 "$network.2/24"
+	in_ns "$ns" ip route add default via "$network.1"
 	in_ns cli sysctl -qw net.ipv4.ip_forward=1
 }
 
@@ -49,27 +53,28 @@ servers_up() {
 	done
 }
 
-# round POLICY NUMBER: calm clients, and in the middle of it those that burst. Closed loops, 10 a program, which do not
-# start together; 240 connections that ask at the same moment, twice a second.
+# round POLICY NUMBER: ten calm clients, closed loops, and in the middle of it those that burst: 120 connections of each
+# network that ask at the same moment, twice a second.
 round() {
-	local policy=$1 n=$2 i ms=$((SECONDS_EACH * 1000))
-	for ((i = 0; i < CALM; i++)); do
-		start "calm-$policy-$n-$i" cli "${CPUS[0]}" "$TG_CLIENT" --connections 10 --parallel 10 \
-			--requests 1000000 --think-ms 90 --duration-ms "$ms" --timeout-ms 5000 \
-			--exchanges "$WORK/calm-$policy-$n-$i.times" "$VIP4" "${PORT[$policy]}"
-		sleep 0.03
+	local policy=$1 n=$2 who ms=$((SECONDS_EACH * 1000))
+	start "calm-$policy-$n" cli "${CPUS[0]}" "$TG_CLIENT" --connections "$CALM" --parallel "$CALM" \
+		--requests 1000000 --think-ms 30 --duration-ms "$ms" --timeout-ms 5000 \
+		--exchanges "$WORK/calm-$policy-$n.times" "$VIP4" "${PORT[$policy]}"
+	sleep 0.1
+	for who in first second; do
+		start "$who-$policy-$n" "$who" "${CPUS[0]}" "$TG_CLIENT" --connections "$SPIKE" --parallel "$SPIKE" \
+			--requests 1000000 --every-ms 500 --duration-ms "$((ms - 500))" --timeout-ms 5000 \
+			--exchanges "$WORK/$who-$policy-$n.times" "$VIP4" "${PORT[$policy]}"
 	done
-	start "burst-$policy-$n" far "${CPUS[0]}" "$TG_CLIENT" --connections "$SPIKE" --parallel "$SPIKE" \
-		--requests 1000000 --every-ms 500 --duration-ms "$((ms - 500))" --timeout-ms 5000 \
-		--exchanges "$WORK/burst-$policy-$n.times" "$VIP4" "${PORT[$policy]}"
-	for ((i = 0; i < CALM; i++)); do
-		finish "calm-$policy-$n-$i" || die "a calm client failed: $(tail -n 1 "$WORK/calm-$policy-$n-$i.err")"
+	finish "calm-$policy-$n" || die "the calm client failed: $(tail -n 1 "$WORK/calm-$policy-$n.err")"
+	for who in first second; do
+		finish "$who-$policy-$n" || die "a bursting client failed: $(tail -n 1 "$WORK/$who-$policy-$n.err")"
 	done
-	finish "burst-$policy-$n" || die "the bursting client failed: $(tail -n 1 "$WORK/burst-$policy-$n.err")"
 }
 
 net_up two-arm
-burst_clients_up
+burst_clients_up first 2 203.0.113
+burst_clients_up second 3 203.0.114
 servers_up
 services=()
 for policy in "${POLICIES[@]}"; do
