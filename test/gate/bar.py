@@ -68,7 +68,7 @@ def whole_binary(packets, seconds=150):
 
 
 def soak(seconds, *kinds):
-    done = subprocess.run(["timeout", str(60 + 16 * seconds), f"{BUILD}/test/gate/gate-soak", str(seconds), *kinds],
+    done = subprocess.run(["timeout", str(60 + 20 * seconds), f"{BUILD}/test/gate/gate-soak", str(seconds), *kinds],
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, check=False)
     return [json.loads(line) for line in done.stdout.splitlines()], done.returncode
 
@@ -111,7 +111,7 @@ def main():
     rows = [say(whole_binary(int(o.packets)))]
     kinds, code = soak(o.seconds)
     rows += [say(k) for k in kinds]
-    good = code == 0 and len(kinds) == 10 and all(r["good"] for r in rows) and rows[0]["sent"] >= o.packets
+    good = code == 0 and len(kinds) == 13 and all(r["good"] for r in rows) and rows[0]["sent"] >= o.packets
     wire = {"plain": {"late": None}, "predictive": {"late": None}}
     if not o.no_model:
         forms = [say(f) for f in model.closed_forms(5, 10)]

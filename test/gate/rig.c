@@ -25,7 +25,7 @@ static const char document[] =
 	" \"addresses\": [\"198.51.100.2/24\"], \"rx_descriptors\": %u, \"tx_descriptors\": %u},"
 	"{\"name\": \"back\", \"port\": \"net_ring_back\", \"role\": \"server\","
 	" \"addresses\": [\"10.0.0.2/24\"], \"rx_descriptors\": %u, \"tx_descriptors\": %u}],"
-	" \"services\": [{\"name\": \"dns\", \"address\": \"192.0.2.10\", \"protocol\": \"udp\","
+	" \"services\": [{\"name\": \"dns\", \"address\": \"192.0.2.10\", \"protocol\": \"%s\","
 	" \"ports\": [53], \"gate\": \"drop\", \"sojourn_max_us\": %u, %s,"
 	" \"servers\": [{\"name\": \"a\", \"address\": \"10.0.0.11\", \"mac\": \"02:00:00:00:00:0b\"},"
 	" {\"name\": \"b\", \"address\": \"10.0.0.12\", \"mac\": \"02:00:00:00:00:0c\"}]}]}";
@@ -37,11 +37,13 @@ static struct rte_ring *ring(const char *name, unsigned int n)
 
 static int make_ports(struct soak_rig *r, const struct soak_kind *k)
 {
-	struct rte_ring *in = ring("front_in", RX_RING), *front_out = ring("front_out", 64);
-	struct rte_ring *back_in = ring("back_in", 64), *out = ring("back_out", k->tx_ring);
+	struct rte_ring *in = ring("front_in", RX_RING), *front_out = ring("front_out", RX_RING);
+	struct rte_ring *back_in = ring("back_in", RX_RING), *out = ring("back_out", k->tx_ring);
 
 	r->in = in;
 	r->out = out;
+	r->back_in = back_in;
+	r->front_out = front_out;
 	if (in == NULL || out == NULL || front_out == NULL || back_in == NULL)
 		return -ENOMEM;
 	if (rte_eth_from_rings("front", &in, 1, &front_out, 1, 0) < 0 ||
@@ -70,7 +72,8 @@ int soak_rig_make(struct soak_rig *r, const struct soak_kind *k, char *err, size
 	r->pool = rte_pktmbuf_pool_create("feed", BUFFERS, 256, 64, RTE_MBUF_DEFAULT_BUF_SIZE, -1);
 	if (r->pool == NULL)
 		return -ENOMEM;
-	len = snprintf(text, sizeof(text), document, RX_RING, 64, 64, k->tx_ring, k->limit_us,
+	len = snprintf(text, sizeof(text), document, RX_RING, RX_RING, RX_RING, k->tx_ring,
+		       k->bids ? "tcp" : "udp", k->limit_us,
 		       k->service != NULL ? k->service : "\"policy\": \"maglev\"");
 	if (tg_config_parse("soak", text, (size_t)len, &c, &report) != 0) {
 		snprintf(err, err_len, "%s",
@@ -83,9 +86,12 @@ int soak_rig_make(struct soak_rig *r, const struct soak_kind *k, char *err, size
 	if (tg_gateway_make(&r->gateway, &r->options, &env, c, err, err_len) != 0)
 		return -EINVAL;
 	/* a ring device does not know it, but its receive ring is a NIC's: of so many places */
-	r->gateway.ports[0].rx_ring = RX_RING;
-	tg_rx_init(&r->gateway.worker[0]->rx[0], &r->gateway.ports[0], 0, 0, &env.clock);
+	for (uint16_t p = 0; p < 2; p++) {
+		r->gateway.ports[p].rx_ring = RX_RING;
+		tg_rx_init(&r->gateway.worker[0]->rx[p], &r->gateway.ports[p], p, 0, &env.clock);
+	}
 	memcpy(r->mac, r->gateway.ports[0].mac, sizeof(r->mac));
+	memcpy(r->back_mac, r->gateway.ports[1].mac, sizeof(r->back_mac));
 	return 0;
 }
 

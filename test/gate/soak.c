@@ -26,8 +26,6 @@
 #include "tsc.h"
 
 #define FLOWS 1000u
-#define BATCH 32u
-#define FRAME 60u
 #define NETS  8u /* of clients: one has nine tenths of the flows */
 
 /* Nine tenths of what comes are one segment's, which is in burst; the others are calm. */
@@ -35,6 +33,11 @@
 	"\"policy\": \"maglev\", \"admission_wait_max_us\": 1000000, \"admission\": {\"cost\": "                 \
 	"\"packet\", \"budget_per_s\": 2000000, \"interval_us\": 1000, \"auxiliary_percent\": 1, \"segments\": " \
 	"{\"hi_per_s\": 500000}}"
+
+/* Answers wait for others for up to 300 us, of a T of 500. */
+#define BIDS                                                                                        \
+	"\"policy\": \"bid\", \"gate_margin_us\": 20, \"bid\": {\"window_us\": 300, \"syn_rate\": " \
+	"10000000, \"missed\": 1000}"
 
 static const struct soak_kind kinds[] = {
 	{.name = "saturated", .what = "more than it can do", .limit_us = 500, .tx_ring = 1024},
@@ -93,14 +96,39 @@ static const struct soak_kind kinds[] = {
 	 .waits = true,
 	 .stop_every_ms = 40,
 	 .stop_us = 10000},
+	{.name = "bids",
+	 .what = "a connection opened by every fourth packet; SYN-ACKs wait for others' bids",
+	 .limit_us = 500,
+	 .tx_ring = 1024,
+	 .service = BIDS,
+	 .waits = true,
+	 .bids = true},
+	{.name = "bids-stall",
+	 .what = "the same, and the worker stands still for 3 ms",
+	 .limit_us = 500,
+	 .tx_ring = 1024,
+	 .service = BIDS,
+	 .waits = true,
+	 .bids = true,
+	 .stall_every_ms = 10,
+	 .stall_us = 3000},
+	{.name = "bids-sigstop",
+	 .what = "the same, and SIGSTOP for 10 ms",
+	 .limit_us = 500,
+	 .tx_ring = 1024,
+	 .service = BIDS,
+	 .waits = true,
+	 .bids = true,
+	 .stop_every_ms = 40,
+	 .stop_us = 10000},
 };
 
 struct feeder {
 	struct soak_rig *rig;
 	const struct soak_kind *kind;
-	uint8_t frame[NETS][FRAME];
-	uint32_t batch, flow;
-	uint64_t offered, start, taken;
+	uint8_t frame[NETS][SOAK_FRAME];
+	uint32_t flow;
+	uint64_t offered, start, taken, to_clients;
 };
 
 static void make_frame(const struct feeder *f, uint8_t *frame, unsigned int net)
@@ -109,7 +137,7 @@ static void make_frame(const struct feeder *f, uint8_t *frame, unsigned int net)
 	struct rte_ipv4_hdr *ip = (struct rte_ipv4_hdr *)(e + 1);
 	struct rte_udp_hdr *udp = (struct rte_udp_hdr *)(ip + 1);
 
-	memset(frame, 0, FRAME);
+	memset(frame, 0, SOAK_FRAME);
 	memcpy(&e->dst_addr, f->rig->mac, 6);
 	e->src_addr.addr_bytes[0] = 2;
 	e->src_addr.addr_bytes[5] = 1;
@@ -117,59 +145,95 @@ static void make_frame(const struct feeder *f, uint8_t *frame, unsigned int net)
 	ip->version_ihl = RTE_IPV4_VHL_DEF;
 	ip->time_to_live = 64;
 	ip->next_proto_id = IPPROTO_UDP;
-	ip->total_length = rte_cpu_to_be_16(FRAME - sizeof(*e));
+	ip->total_length = rte_cpu_to_be_16(SOAK_FRAME - sizeof(*e));
 	ip->src_addr = rte_cpu_to_be_32(RTE_IPV4(198, 51, 100 + net, 10));
 	ip->dst_addr = RTE_BE32(RTE_IPV4(192, 0, 2, 10));
 	ip->hdr_checksum = rte_ipv4_cksum(ip);
 	udp->dst_port = RTE_BE16(53);
-	udp->dgram_len = rte_cpu_to_be_16(FRAME - sizeof(*e) - sizeof(*ip));
+	udp->dgram_len = rte_cpu_to_be_16(SOAK_FRAME - sizeof(*e) - sizeof(*ip));
 }
 
-/* A batch into the receive ring, and when that was. */
-static void produce(struct feeder *f)
+unsigned int soak_enter(struct rte_ring *to, struct rte_mbuf **m, unsigned int n)
+{
+	static uint32_t batch = 1;
+	const struct soak_tag tag = {.batch = batch};
+	struct soak_batch *b = &soak_batch[batch];
+	unsigned int in;
+
+	if (n == 0)
+		return 0;
+	for (unsigned int i = 0; i < n; i++)
+		memcpy(rte_pktmbuf_mtod_offset(m[i], uint8_t *, m[i]->data_len - sizeof(tag)), &tag,
+		       sizeof(tag));
+	__atomic_store_n(&b->after, 0, __ATOMIC_RELAXED);
+	b->before = rte_rdtsc();
+	in = rte_ring_sp_enqueue_burst(to, (void **)m, n, NULL);
+	__atomic_store_n(&b->after, rte_rdtsc(), __ATOMIC_RELEASE);
+	rte_pktmbuf_free_bulk(m + in, n - in);
+	batch = batch + 1 < SOAK_BATCHES ? batch + 1 : 1;
+	return in;
+}
+
+/* Packet k of the clients. */
+static void write_frame(const struct feeder *f, uint8_t *data, uint32_t k)
 {
 	const size_t port = sizeof(struct rte_ether_hdr) + sizeof(struct rte_ipv4_hdr);
-	unsigned int room = rte_ring_free_count(f->rig->in), n = RTE_MIN(room, BATCH);
-	struct soak_batch *b = &soak_batch[f->batch];
-	struct rte_mbuf *m[BATCH];
+	uint32_t flow = k % FLOWS;
+	uint16_t from = rte_cpu_to_be_16((uint16_t)(1024 + flow));
+
+	memcpy(data, f->frame[flow % 10 == 0 ? 1 + flow / 10 % (NETS - 1) : 0], SOAK_FRAME);
+	if (f->kind->bids)
+		soak_bids_write(data, k);
+	else
+		memcpy(data + port, &from, sizeof(from));
+}
+
+/* A batch into the receive ring. */
+static void produce(struct feeder *f)
+{
+	unsigned int room = rte_ring_free_count(f->rig->in), n = RTE_MIN(room, SOAK_BURST);
+	struct rte_mbuf *m[SOAK_BURST];
 
 	if (n == 0 || rte_pktmbuf_alloc_bulk(f->rig->pool, m, n) != 0)
 		return;
 	for (unsigned int i = 0; i < n; i++) {
-		uint8_t *data = rte_pktmbuf_mtod(m[i], uint8_t *);
-		uint32_t flow = f->flow++ % FLOWS;
-		uint16_t from = rte_cpu_to_be_16((uint16_t)(1024 + flow));
-
-		memcpy(data, f->frame[flow % 10 == 0 ? 1 + flow / 10 % (NETS - 1) : 0], FRAME);
-		memcpy(data + port, &from, sizeof(from));
-		m[i]->data_len = FRAME;
-		m[i]->pkt_len = FRAME;
-		((struct soak_tag *)rte_mbuf_to_priv(m[i]))->batch = f->batch;
+		write_frame(f, rte_pktmbuf_mtod(m[i], uint8_t *), f->flow++);
+		m[i]->data_len = SOAK_FRAME;
+		m[i]->pkt_len = SOAK_FRAME;
 	}
-	__atomic_store_n(&b->after, 0, __ATOMIC_RELAXED);
-	b->before = rte_rdtsc();
-	rte_ring_sp_enqueue_bulk(f->rig->in, (void **)m, n, NULL);
-	__atomic_store_n(&b->after, rte_rdtsc(), __ATOMIC_RELEASE);
-	f->batch = (f->batch + 1) % SOAK_BATCHES;
-	f->offered += n;
+	f->offered += soak_enter(f->rig->in, m, n);
+}
+
+/* What comes by the front leaves for clients. */
+static void consume_front(struct feeder *f)
+{
+	struct rte_mbuf *m[SOAK_BURST];
+	unsigned int n = rte_ring_sc_dequeue_burst(f->rig->front_out, (void **)m, SOAK_BURST, NULL);
+
+	f->to_clients += n;
+	rte_pktmbuf_free_bulk(m, n);
 }
 
 /* The driver's far end: as fast as it may. */
 static void consume(struct feeder *f, uint64_t now)
 {
-	struct rte_mbuf *m[BATCH];
+	struct rte_mbuf *m[SOAK_BURST];
 	uint64_t due = UINT64_MAX;
-	unsigned int n = BATCH;
+	unsigned int n = SOAK_BURST;
 
 	if (f->kind->consumer_pps != 0) {
 		due = (uint64_t)((double)(now - f->start) / (double)f->rig->gateway.clock.hz *
 				 (double)f->kind->consumer_pps);
 		if (due <= f->taken)
 			return;
-		n = (unsigned int)RTE_MIN(due - f->taken, (uint64_t)BATCH);
+		n = (unsigned int)RTE_MIN(due - f->taken, (uint64_t)SOAK_BURST);
 	}
 	n = rte_ring_sc_dequeue_burst(f->rig->out, (void **)m, n, NULL);
-	rte_pktmbuf_free_bulk(m, n);
+	if (f->kind->bids)
+		soak_bids_serve(f->rig, m, n, now);
+	else
+		rte_pktmbuf_free_bulk(m, n);
+	consume_front(f);
 	f->taken += n;
 	/* what was not there is not made up for later */
 	if (n == 0 && due != UINT64_MAX)
@@ -205,7 +269,9 @@ static void feed(struct feeder *f, double seconds)
 	next = f->start + stall;
 	while ((now = rte_rdtsc()) < end) {
 		produce(f);
-		consume(f, now);
+		/* of one that opens a connection come four, two of which are answered */
+		for (unsigned int i = 0; i == 0 || (f->kind->bids && i < 3); i++)
+			consume(f, now);
 		if (stall != 0 && now >= next) {
 			pthread_kill(worker_thread, SIGUSR1);
 			next = now + stall;
@@ -237,22 +303,22 @@ static int report(const struct soak_rig *r, const struct soak_kind *k, const str
 
 	add_waited(r, waited);
 	if (k->waits)
-		good = good && waited[TG_ADMIT_CALM] + waited[TG_ADMIT_BURST] > 0;
+		good = good && waited[TG_ADMIT_CALM] + waited[TG_ADMIT_BURST] + f->to_clients > 0;
 
 	printf("{\"kind\": \"%s\", \"what\": \"%s\", \"limit_us\": %u, \"offered\": %" PRIu64
 	       ", \"received\": %" PRIu64 ", \"sent\": %" PRIu64 ", \"waited\": {\"calm\": %" PRIu64
-	       ", \"burst\": %" PRIu64 "}, \"dropped_late\": %" PRIu64
+	       ", \"burst\": %" PRIu64 ", \"bids\": %" PRIu64 "}, \"dropped_late\": %" PRIu64
 	       ", \"late_at\": {\"ring\": %" PRIu64 ", \"stages\": %" PRIu64
 	       ", \"driver\": %" PRIu64 "}, \"late\": %" PRIu64 ", \"late_uncertain\": %" PRIu64
 	       ", \"seen_after_tx\": %" PRIu64 ", \"seen_later_still\": %" PRIu64
-	       ", \"unknown\": %" PRIu64
+	       ", \"unknown\": %" PRIu64 ", \"made\": %" PRIu64
 	       ", \"oldest_us\": %.1f, \"max_sojourn_us\": %.1f, \"arrival_early_us\": %.1f, "
 	       "\"good\": %s}\n",
 	       k->name, k->what, k->limit_us, f->offered, w->received, soak_seen.sent,
-	       waited[TG_ADMIT_CALM], waited[TG_ADMIT_BURST], g->late_dropped,
+	       waited[TG_ADMIT_CALM], waited[TG_ADMIT_BURST], f->to_clients, g->late_dropped,
 	       g->late_at[TG_GATE_RING], g->late_at[TG_GATE_STAGES], g->late_at[TG_GATE_DRIVER],
 	       soak_seen.late, g->late_uncertain, soak_seen.late_after, soak_seen.late_since,
-	       soak_seen.unknown, (double)tg_ticks_to_ns(c, soak_seen.oldest) / 1e3,
+	       soak_seen.unknown, soak_seen.made, (double)tg_ticks_to_ns(c, soak_seen.oldest) / 1e3,
 	       (double)g->max_sojourn_ns / 1e3, (double)tg_ticks_to_ns(c, soak_seen.early) / 1e3,
 	       good ? "true" : "false");
 	fflush(stdout);
@@ -285,6 +351,7 @@ static int run(const struct soak_kind *k, double seconds)
 	while (rte_eal_get_lcore_state(rig.lcore) == RUNNING)
 		consume(&f, rte_rdtsc());
 	rte_eal_wait_lcore(rig.lcore);
+	soak_bids_end();
 	bad = report(&rig, k, &f);
 	soak_rig_free(&rig);
 	return bad;

@@ -67,9 +67,13 @@ uint16_t __wrap_tg_gate_check_burst(const struct tg_gate_limit *limits,
 				    uint16_t *pass, uint16_t *late, struct tg_gate_span *span)
 {
 	for (unsigned int i = 0; i < n; i++) {
-		const struct soak_tag *tag = rte_mbuf_to_priv(items[i].mbuf);
-		const struct soak_batch *b = &soak_batch[tag->batch];
+		const struct rte_mbuf *m = items[i].mbuf;
+		struct soak_tag tag;
+		const struct soak_batch *b;
 
+		memcpy(&tag, rte_pktmbuf_mtod_offset(m, const uint8_t *, m->data_len - sizeof(tag)),
+		       sizeof(tag));
+		b = &soak_batch[tag.batch % SOAK_BATCHES];
 		now.came[i].before = b->before;
 		now.came[i].after = __atomic_load_n(&b->after, __ATOMIC_ACQUIRE);
 	}
@@ -83,6 +87,10 @@ static void judge(const struct soak_batch *came, uint64_t arrival, uint64_t gate
 {
 	uint64_t sojourn;
 
+	if (came->before == 0) {
+		soak_seen.made++;
+		return;
+	}
 	/* the feeder was interrupted before it could note the time */
 	if (came->after == 0) {
 		soak_seen.unknown += own - came->before > now.limit;
