@@ -59,6 +59,27 @@ pages_are_there() {
 	done
 }
 
+# Of each program: position independent, its tables read-only and bound at the start, stack protected, fortified calls.
+is_hardened() {
+	local program symbols
+	dpkg-deb -x "$deb" "$root/tmp/deb"
+	for program in "$root"/tmp/deb/usr/bin/*; do
+		symbols=$(readelf -W --dyn-syms "$program")
+		{ readelf -hW "$program" | grep -q 'Type: *DYN' && readelf -lW "$program" | grep -q GNU_RELRO &&
+			readelf -dW "$program" | grep -q BIND_NOW && [[ $symbols == *__stack_chk_fail* && $symbols == *_chk@* ]]; } ||
+			{ echo "$program lacks one of PIE, RELRO, BIND_NOW, stack protector, fortify"; return 1; }
+	done
+}
+
+# The package brings the driver of each preset that runs without a card.
+brings_drivers() {
+	local preset
+	for preset in $(grep -l '^RUN=yes' "$top"/drivers-conf/*.conf); do
+		preset=$(basename "$preset" .conf)
+		in_root sh -c "ls /usr/lib/*/dpdk/pmds-*/librte_net_$preset.so.*" || { echo "no driver $preset"; return 1; }
+	done
+}
+
 # Runs as process 1 of the namespaces.
 inside() {
 	mount -t proc proc "$root/proc"
@@ -67,8 +88,10 @@ inside() {
 	mount -t tmpfs tmpfs "$root/run"
 	cp "$deb" "$root/tmp/tidegate.deb"
 	step "man pages" pages_are_there
+	step "hardened programs" is_hardened
 	step "lists of packages" in_root apt-get -q update
 	step "install" in_root apt-get -q -y --no-install-recommends install /tmp/tidegate.deb
+	step "drivers" brings_drivers
 	step "versions" in_root sh -c 'tidegate --version && tidegatectl --version && tidegate-sim --version'
 	step "group" in_root getent group tidegate
 	step "unit, telemetry, reload, stop" /usr/bin/python3 "$here/run_unit.py" "$root"
