@@ -5,6 +5,9 @@ set -euo pipefail
 
 cd "$(dirname "$0")/.."
 passed=0 failed=0 skipped=0
+work=$(mktemp -d "${TMPDIR:-/tmp}/tidegate-lint.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+declare -A pids=()
 
 # Tracked files and new ones that are not ignored.
 files() {
@@ -13,22 +16,30 @@ files() {
 	done
 }
 
-# check NAME TOOL FUNCTION: passes when the function prints nothing.
+# begin FUNCTION…: runs them all beside each other; check waits for one.
+begin() {
+	local what
+	for what in "$@"; do
+		($what >"$work/$what" 2>&1 || { [ -s "$work/$what" ] || echo "$what failed" >"$work/$what"; }) &
+		pids[$what]=$!
+	done
+}
+
+# check NAME TOOL FUNCTION: passes when the function, begun before, prints nothing.
 check() {
-	local said
 	if ! command -v "$2" >/dev/null; then
 		skipped=$((skipped + 1))
 		echo "SKIPPED $1: $2 is missing; run as root: drivers-conf/install-deps.sh test"
 		return
 	fi
-	said=$($3 2>&1) || said=${said:-$3 failed}
-	if [ -z "$said" ]; then
+	wait "${pids[$3]}"
+	if [ ! -s "$work/$3" ]; then
 		passed=$((passed + 1))
 		echo "ok   $1"
 	else
 		failed=$((failed + 1))
 		echo "FAIL $1"
-		head -n 100 <<<"$said" | sed 's/^/     /'
+		head -n 100 "$work/$3" | sed 's/^/     /'
 	fi
 }
 
@@ -103,6 +114,7 @@ links() {
 	done
 }
 
+begin api_pages format shell_scripts executable_scripts python_scripts sizes licences packet_path thread_safety links
 check "C is formatted as .clang-format says" clang-format format
 check "shell scripts pass shellcheck" shellcheck shell_scripts
 check "scripts are executable" git executable_scripts

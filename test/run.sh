@@ -78,7 +78,7 @@ suite_build-asan() {
 meson_tests() {
 	local dir=$1 code=0
 	shift
-	"$@" meson test -C "$dir" --no-rebuild --print-errorlogs --no-suite sim || code=$?
+	"$@" meson test -C "$dir" --no-rebuild --print-errorlogs --no-suite sim ${quick:+--no-suite long} || code=$?
 	grep '^ *SKIPPED' "$dir/meson-logs/testlog.txt" || true
 	awk -v code=$code '
 		function counted(good, bad) {
@@ -106,8 +106,9 @@ meson_tests() {
 	return $code
 }
 
+# quick: every test, in one process a program instead of one each; of the sweep over configurations every eighth.
 suite_unit() {
-	meson_tests build env
+	meson_tests build env ${quick:+CK_FORK=no TIDEGATE_QUICK=1}
 }
 
 suite_unit-asan() {

@@ -11,6 +11,7 @@ of doc/configuration.md are compared too.
 """
 import copy
 import json
+import os
 import pathlib
 import re
 import subprocess
@@ -399,6 +400,8 @@ def compare_changes(tally, checker):
         if content not in seen:
             seen.add(content)
             cases.append((what, doc, path))
+    if os.environ.get("TIDEGATE_QUICK"):
+        cases = cases[::8]
     results = checker.run(json.dumps(doc) for _, doc, _ in cases)
     agreed, c_only = [0, 0], 0
     for (what, doc, path), (accepted, faults, *_) in zip(cases, results):
