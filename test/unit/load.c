@@ -361,6 +361,22 @@ START_TEST(chance_is_not_mended)
 }
 END_TEST
 
+/* The same at a server that answers 20 times a second: what came lately is the window's own. */
+START_TEST(few_are_mended_whole)
+{
+	set_up();
+	config[0].service_time_us = 10100;
+	tick();
+	for (unsigned int i = 0; i < 800; i++) {
+		go_on(0, 1, 1, (i & 1 ? 15 : 5) * MS, 1);
+		for (unsigned int idle = 0; idle < 9; idle++)
+			tick();
+	}
+	is_near(view(0)->predicted.completion_ns, 10e6, .006);
+	tear_down();
+}
+END_TEST
+
 /* Delay is the network's and not in S: it is in the prediction, and not in its error. */
 START_TEST(delay_is_no_error)
 {
@@ -562,7 +578,7 @@ static Suite *suite(void)
 	UNIT_CASE(s, "configured", configured, absurd);
 	UNIT_CASE(s, "predicted", model_keeps_to_what_was_seen, model_as_written,
 		  predictions_are_mended, what_was_right_once_is_forgotten, chance_is_not_mended,
-		  delay_is_no_error);
+		  few_are_mended_whole, delay_is_no_error);
 	UNIT_CASE(s, "windows", another_server_by_the_same_id, slow_start_begins_with_the_return,
 		  window_and_variability);
 	UNIT_CASE(s, "costs", median_of_the_service, crowding, one_server, own_picks, probes);

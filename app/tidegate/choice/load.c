@@ -167,7 +167,9 @@ static void turn_window(struct server *e, const struct tg_gateway *g, unsigned i
 /*
  * What predictions by the law were off by lately, as far as that is more than the mean of so many
  * exchanges differs from itself: a law that is right would be made worse by what chance it was off
- * by. The part of a difference that is kept is James and Stein's (W. James, C. Stein, 1961).
+ * by. The part of a difference that is kept is James and Stein's (W. James, C. Stein, 1961). Where
+ * fewer exchanges come in that time than make a window all is kept: what is remembered is then of the
+ * same window that the prediction is for, chance and all.
  */
 static double trust(const struct server *e)
 {
@@ -177,7 +179,7 @@ static double trust(const struct server *e)
 		return 1;
 	ratio = e->came_ns / e->came * e->asked / e->law_ns;
 	off = fmin(fmax(ratio, 1.0 / TRUST_MAX), TRUST_MAX) - 1;
-	chance = e->view.cs2_seen / e->came;
+	chance = e->view.lambda_hz * TRUST_NS / 1e9 < MAPE_OVER ? 0 : e->view.cs2_seen / e->came;
 	return off * off > chance ? 1 + off * (1 - chance / (off * off)) : 1;
 }
 
