@@ -457,6 +457,54 @@ START_TEST(the_first_answer_wins)
 }
 END_TEST
 
+/* Servers that delay their answers say at once that they refuse: that is no first answer. */
+START_TEST(a_refusal_is_no_first_answer)
+{
+	unsigned int by[3];
+
+	rig_start(3, 1, "\"window_us\":0,\"missed\":2", "");
+	for (uint16_t port = 9000; port < 9010; port++) {
+		rig_client(port, ISN, 0, SYN, 0);
+		rig_turn(10 * US);
+		ck_assert_uint_eq(sent_to(3, SYN, ISN, by),
+				  3); /* who refuses is there, and asked again */
+		rig_server(0, port, ISN + 1, 255, SYN_ACK);
+		rig_server(2, port, ISN + 1, 64, RST_ACK);
+		rig_turn(10 * US);
+		nothing_from(FRONT);
+		rig_turn(2 * MS);
+		rig_server(1, port, ISN + 1, 254, SYN_ACK);
+		rig_turn(10 * US);
+		client_got(1, port);
+		ck_assert_uint_eq(sent_to(3, RST, ISN + 1, by), 2);
+	}
+	ck_assert_uint_eq(tg_auction_server(rig.gateway.worker[0], 0)->refused, 10);
+}
+END_TEST
+
+/* Within the age of a bid the wins since it count: of 100 connections in 3 ms the one of load 2 has two more than the
+ * one of load 4, the one of load 100 none. Then the bid is believed afresh. */
+START_TEST(bids_age_by_wins)
+{
+	unsigned int won[3] = {0}, by[3];
+	struct rig_frame f;
+
+	rig_start(3, 1, STANDARD, "");
+	for (uint16_t port = 1; port <= 100; port++) {
+		auction(port, 130, 132, 228);
+		ck_assert(rig_read(FRONT, &f));
+		won[f.seq - 7000]++;
+		sent_to(3, RST, ISN + 1, by);
+	}
+	ck_assert_uint_eq(won[2], 0);
+	ck_assert_uint_ge(won[0], won[1] + 1);
+	ck_assert_uint_le(won[0], won[1] + 3);
+	rig_turn(20 * MS);
+	auction(200, 130, 132, 228);
+	client_got(0, 200);
+}
+END_TEST
+
 START_TEST(full_flow_table)
 {
 	struct rig_frame f;
@@ -552,6 +600,8 @@ static Suite *suite(void)
 				       the_gateway_stops,
 				       answers_by_a_tunnel,
 				       the_first_answer_wins,
+				       a_refusal_is_no_first_answer,
+				       bids_age_by_wins,
 				       two_workers,
 				       NULL};
 	Suite *s = suite_create(rig.v6 ? "bid on the wire, IPv6" : "bid on the wire");
