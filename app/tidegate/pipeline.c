@@ -29,13 +29,13 @@ static void count_sample(struct tg_worker *w, struct tg_flow *f, struct tg_sampl
 {
 	struct tg_server_stats *st = tg_snapshot_stats(w->snapshot, f->server, w->index);
 
+	s->setup = s->setup && f->tls;
+	if (w->sample != NULL)
+		w->sample(w->sample_ctx, f, s);
 	if (s->unsure) { /* with a pause in it, perhaps: unknown is better than wrong */
 		st->unsure += s->count;
 		return;
 	}
-	s->setup = s->setup && f->tls;
-	if (w->sample != NULL)
-		w->sample(w->sample_ctx, f, s);
 	if (s->setup) {
 		st->setup += s->count;
 		return;

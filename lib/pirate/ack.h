@@ -134,6 +134,7 @@ TG_ALWAYS void advances(const struct tg_pirate_config *c, struct tg_pirate_serve
 	if (n->state == TG_ACK_REQ) {
 		if (echo && at != 0 && echo_predates(c, s, n, f, at)) {
 			n->batch = 1; /* it answers an older request, which was still open */
+			echo_doubts(f, units_of(c, arrival - at));
 			return;
 		}
 		answer_begins(c, n, pure, arrival);

@@ -8,11 +8,18 @@
 #define PAUSED  (4 * TG_LOG2_ONE) /* 16 times what is usual */
 #define UNUSUAL (2 * TG_LOG2_ONE) /* 4 times, and .. */
 #define USUAL   (3 * TG_LOG2_ONE) /* .. at most 8 times without a timer: that was in it */
+#define FAR     (6 * TG_LOG2_ONE) /* 64 times */
 #define KNOWN   4                 /* answers that tell what is usual */
 
 static int32_t log_of(uint32_t units)
 {
 	return tg_log2_of(units > 0 ? units : 1, 0);
+}
+
+/* So much longer than the handshake that every exchange may hold a pause; or no handshake was seen. */
+static bool is_far(const struct tg_ack_far *f, int32_t usual)
+{
+	return !f->path_known || usual - log_of(f->path) > FAR;
 }
 
 /* The next request acknowledged the answer. */
@@ -22,12 +29,16 @@ static void carried(const struct tg_pirate_config *c, const struct tg_pirate_ser
 	struct tg_ack_late *l = &f->late;
 	int32_t log = log_of(waited), usual = l->usual;
 	uint64_t pause;
+	bool paused;
 
 	if (usual == 0)
 		usual = s != NULL && s->usual > 0 && f->path_known ? log_of(f->path + s->usual)
 								   : log;
 	pause = out->latency - tg_log2_ticks((uint16_t)usual, c->gap_shift);
-	out->unsure = log - usual > PAUSED && (!l->speaks || pause < c->delayed);
+	paused = log - usual > PAUSED;
+	l->mute |= paused && !l->speaks && pause > c->delayed;
+	out->unsure = (paused && (!l->speaks || pause < c->delayed)) ||
+		      (l->mute && is_far(f, usual));
 	usual += (log - usual) / (l->seen < 8 ? 4 : 16);
 	l->usual = (uint16_t)most(usual, 1);
 	l->seen += l->seen < UINT8_MAX;
@@ -38,6 +49,7 @@ static void spoken(const struct tg_pirate_config *c, struct tg_ack_late *l, uint
 		   struct tg_sample *out)
 {
 	l->speaks = true;
+	l->mute = false;
 	if (l->seen < KNOWN || log_of(waited) - l->usual <= UNUSUAL)
 		return;
 	for (unsigned int k = 0; k < 2; k++) {

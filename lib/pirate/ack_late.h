@@ -11,6 +11,10 @@
  * is usual is unsure, unless the client is known to acknowledge by itself and not even the longest timer
  * (half a second, RFC 9293 section 3.8.6.3) explains it: then the server took that long.
  *
+ * A client that paused for longer than that without a word acknowledges nothing by itself, and may have paused in
+ * every exchange (a proxy, a rewritten capture). Until it is seen to speak, what it takes is unsure where it is 64
+ * times the handshake, or none was seen.
+ *
  * Thread-safety: the flow's lcore.
  */
 #ifndef TG_ACK_LATE_H

@@ -191,6 +191,7 @@ static void latency(const struct tg_pirate_config *c, struct tg_pirate_server *s
 		out->latency = waited;
 	} else {
 		out->latency = ticks_of(c, placed(c, s, n, f, x + over + period / 2, wide, lo, hi));
+		out->grain = ticks_of(c, period);
 		out->bound = f->spans;
 		if (f->spans)
 			out->confidence = TG_CONFIDENCE_FAIR;
@@ -282,6 +283,7 @@ bool tg_echo_sample(const struct tg_pirate_config *c, struct tg_pirate_server *s
 		}
 		f->from = units_of(c, line(c, s, f, f->v_end) - n->t_req);
 	}
+	f->before = 0;
 	learn_d(c, f);
 	f->echoes += f->echoes < UINT8_MAX;
 	if (f->echoes == 8 || f->echoes == 32)

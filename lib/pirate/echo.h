@@ -12,6 +12,7 @@
 #include "state.h"
 
 #define NEAR_MAX 127
+#define BEFORE   8 /* answers in a row that predate their request: fewer may well do */
 
 static inline int32_t least(int32_t a, int32_t b)
 {
@@ -120,6 +121,16 @@ static inline void echo_passes(const struct tg_pirate_config *c, struct tg_ack_f
 		fall(c, f, under);
 }
 
+/* The line is wrong. Another one may not be, once. */
+static inline void echo_gives_up(struct tg_ack_far *f)
+{
+	f->period = 0;
+	f->possible = 0;
+	f->anchored = 0;
+	f->hopeless = f->again;
+	f->again = 1;
+}
+
 /* Was what v tells written before the request came: does it answer an older one? Not seconds before: then
  * the line is wrong, and is given up. */
 static inline bool echo_predates(const struct tg_pirate_config *c, const struct tg_pirate_server *s,
@@ -132,12 +143,34 @@ static inline bool echo_predates(const struct tg_pirate_config *c, const struct 
 		return false;
 	if (before < (int64_t)c->clock.hz)
 		return true;
-	f->period = 0;
-	f->possible = 0;
-	f->anchored = 0;
-	f->hopeless = f->again;
-	f->again = 1;
+	echo_gives_up(f);
 	return false;
+}
+
+/*
+ * So many answers in a row predate their request, and none of them came as soon as d says: d is of a packet that
+ * seemed to come too early, or of a route that is no more. The promptest of them stands. Where several
+ * requests are always in flight (no sample comes between either) d stands as long as some are prompt.
+ * late: from the line to the arrival.
+ */
+static inline void echo_doubts(struct tg_ack_far *f, int32_t late)
+{
+	int32_t over = most(0, late - f->d) >> TG_BEHIND;
+	uint16_t behind = (uint16_t)least(over, UINT16_MAX);
+
+	f->behind = f->before == 0 || behind < f->behind ? behind : f->behind;
+	if (++f->before < BEFORE)
+		return;
+	f->before = 0;
+	if (f->behind == 0)
+		return;
+	if (f->raised) { /* the line itself goes wrong: no period of this server's */
+		echo_gives_up(f);
+		return;
+	}
+	f->raised = 1;
+	f->d += (int32_t)f->behind << TG_BEHIND;
+	f->d_near = 0;
 }
 
 #endif

@@ -10,6 +10,7 @@
 #define PAIR_LEAST 32
 #define PAIR_MOST  280
 #define VOTE       16 /* periods after which a connection speaks for its server */
+#define BORNE_OUT  4  /* answers as prompt as d says */
 #define CREEP      17 /* what is known of a clock gets 2^-17, 8 ppm, of its age less exact */
 #define COOKIE     63 /* Linux hides a SYN cookie's options in these bits of its timestamp */
 
@@ -148,6 +149,8 @@ void tg_echo_move_anchor(const struct tg_pirate_config *c, struct tg_pirate_serv
 	f->fresh = 0;
 	f->d += creep;
 	f->q_lo = most(f->q_lo - creep, INT32_MIN / 4);
+	if (f->d_near >= BORNE_OUT)
+		f->raised = 0;
 	f->d_near -= f->d_near / 8;
 	f->q_near -= f->q_near / 8;
 }

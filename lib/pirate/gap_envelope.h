@@ -65,6 +65,7 @@ struct tg_envelope_far {
 	uint16_t total;                   /* samples, halved with the counts */
 	uint32_t step;                    /* 2^gap_shift ticks: between the answer's last two
 					   * acknowledgements */
+	uint8_t epochs;                   /* that its server heard of, up to 32 */
 	uint16_t floor;                   /* log2 of the handshake's gap; 0: not seen */
 };
 _Static_assert(sizeof(struct tg_envelope_far) <= TG_PIRATE_FAR, "far area");
@@ -99,11 +100,12 @@ bool tg_envelope_estimate(const struct tg_pirate_config *c, const struct tg_enve
 
 /*
  * The epoch ends, or the flow does: the estimate as a sample with L in [handshake's gap, L], and a new
- * epoch. false: fewer than twelve samples tell the answer. A sample of less than TG_CONFIDENCE_GOOD
- * may be the answer with a pause after it: an upper bound, no figure to publish.
+ * epoch. false: fewer than twelve samples tell the answer. A sample of TG_CONFIDENCE_LOW may be the answer with a
+ * pause after it: an upper bound, no figure to publish. Nor is any where less than a third of the server's samples are in
+ * epochs that are sure.
  */
 bool tg_envelope_close(const struct tg_pirate_config *c, struct tg_pirate_server *server,
-		       struct tg_envelope_near *n, const struct tg_envelope_far *f,
+		       struct tg_envelope_near *n, struct tg_envelope_far *f,
 		       struct tg_sample *out);
 
 /*
@@ -135,7 +137,7 @@ static inline bool tg_envelope_open(const struct tg_envelope_near *n,
 /* As tg_pirate_arrive. In line: nearly always there is nothing to do. */
 static inline bool tg_envelope_arrive(const struct tg_pirate_config *c,
 				      struct tg_pirate_server *server, struct tg_envelope_near *n,
-				      const struct tg_envelope_far *f, struct tg_sample *out)
+				      struct tg_envelope_far *f, struct tg_sample *out)
 {
 	return n->since >= n->due && tg_envelope_close(c, server, n, f, out);
 }

@@ -20,9 +20,17 @@
 #define SHARE_ALONE   90   /* .. or without one: it may be a burst's spacing */
 #define BURSTS        4  /* one sample in so many that is too soon for an answer: a G may be none */
 #define ALIKE         4  /* samples of a kind that tell how long it takes */
-#define TURNS         3  /* so many exchanges without acknowledgement to one with */
-#define FLOOR_US      20 /* without a handshake nothing faster is an answer; */
-#define FLOOR_PART    4096 /* log2(4): with one, nothing so much faster than that */
+#define TIMER_MS      38 /* the least timer of delayed acknowledgements, Linux's, with some room */
+#define TIMERS        16 /* one in so many of a flow's samples is that late: its client pauses */
+#define TIMER_COUNTS  8  /* in an answer of less than so many timers one is an error that counts */
+#define BUCKET_HALF   269   /* log2(1.1): samples of a bucket are this near its centre, mostly */
+#define TURNS         3     /* so many exchanges without acknowledgement to one with */
+#define SURE_PART     3     /* one sample in so many of a server's is in a sure epoch, .. */
+#define GAPS_LEAST    256   /* .. once so many came; */
+#define GAPS_MOST     16384 /* then they are halved */
+#define VOICES        32    /* epochs of one flow that count in that */
+#define FLOOR_US      20    /* without a handshake nothing faster is an answer; */
+#define FLOOR_PART    4096  /* log2(4): with one, nothing so much faster than that */
 
 /* Both kinds, and what the handshake says. */
 struct evidence {
@@ -50,12 +58,47 @@ static bool is_stream(const struct evidence *e, unsigned int kind)
 	return kind == TG_ENVELOPE_G && e->view[kind].aside * BURSTS > e->view[kind].all;
 }
 
+/* The fastest of a kind, about: what a bucket holds lies around its centre. */
+static uint64_t fastest(const struct tg_pirate_config *c, const struct tg_gap_view *v)
+{
+	return tg_log2_ticks((uint16_t)(v->centre[v->from] - BUCKET_HALF), c->gap_shift);
+}
+
+/*
+ * A client that pauses acknowledges when its timer ends: acknowledgements that are so much later than the fastest
+ * answer tell what answers take, less the timer. What is a third above that has timers in it, or pauses that were
+ * too short for one.
+ */
+static bool holds_timers(const struct tg_pirate_config *c, const struct evidence *e, uint64_t mean)
+{
+	const struct tg_gap_view *a = &e->view[TG_ENVELOPE_A], *g = &e->view[TG_ENVELOPE_G];
+	uint64_t timer = c->clock.hz / 1000 * TIMER_MS, late, time = 0;
+	uint32_t count = 0;
+
+	if (a->all == 0 || mean >= timer * TIMER_COUNTS)
+		return false;
+	late = fastest(c, a) + timer;
+	if (g->all != 0 && fastest(c, g) + timer < late)
+		late = fastest(c, g) + timer;
+	for (unsigned int i = a->from; i < a->used; i++) {
+		uint64_t ticks = tg_log2_ticks(a->centre[i], c->gap_shift);
+
+		if (ticks < late)
+			continue;
+		count += a->count[i];
+		time += a->count[i] * ticks;
+	}
+	return count != 0 && count * TIMERS >= e->all && mean * 3 > (time / count - timer) * 4;
+}
+
 static uint8_t confidence_of(const struct tg_pirate_config *c, const struct evidence *e,
 			     const struct tg_envelope_estimate *o)
 {
 	const struct tg_gap_kept *k = &e->kept[o->kind];
 	bool far = e->floor == 0 || k->centre > e->floor + TG_GAP_FAR;
 
+	if (holds_timers(c, e, o->mean))
+		return TG_CONFIDENCE_LOW;
 	if (e->whole)
 		return TG_CONFIDENCE_FAIR;
 	if (e->ambiguous || k->centre < e->least || o->samples < LEAST_SAMPLES ||
@@ -239,10 +282,31 @@ static uint64_t server_time(const struct tg_pirate_config *c, const struct tg_en
 	return e->mean > path ? e->mean - path : 0;
 }
 
+/*
+ * Where few of a server's epochs are sure of themselves, these are so by chance: none is published. One flow
+ * has a bounded voice.
+ */
+static bool stands(struct tg_pirate_server *s, struct tg_envelope_far *f, unsigned int since,
+		   uint8_t confidence)
+{
+	if (s == NULL)
+		return true;
+	if (f->epochs < VOICES) {
+		f->epochs++;
+		if (s->gaps_all >= GAPS_MOST) {
+			s->gaps_all /= 2;
+			s->gaps_sure /= 2;
+		}
+		s->gaps_all = (uint16_t)(s->gaps_all + since);
+		if (confidence != TG_CONFIDENCE_LOW)
+			s->gaps_sure = (uint16_t)(s->gaps_sure + since);
+	}
+	return s->gaps_all < GAPS_LEAST || s->gaps_sure * SURE_PART >= s->gaps_all;
+}
+
 /* What is not sure is at most this: the answer, and a pause after it. */
 bool tg_envelope_close(const struct tg_pirate_config *c, struct tg_pirate_server *server,
-		       struct tg_envelope_near *n, const struct tg_envelope_far *f,
-		       struct tg_sample *out)
+		       struct tg_envelope_near *n, struct tg_envelope_far *f, struct tg_sample *out)
 {
 	unsigned int since = n->since;
 	struct tg_envelope_estimate e;
@@ -261,7 +325,7 @@ bool tg_envelope_close(const struct tg_pirate_config *c, struct tg_pirate_server
 	out->count = exchanges(&e, since);
 	out->kind = TG_ESTIMATOR_GAP;
 	out->confidence = e.confidence;
-	out->unsure = e.confidence == TG_CONFIDENCE_LOW;
+	out->unsure = !stands(server, f, since, e.confidence) || e.confidence == TG_CONFIDENCE_LOW;
 	if (out->unsure)
 		n->due = TG_ENVELOPE_FIRST_EPOCH; /* more may tell soon */
 	return true;

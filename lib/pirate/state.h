@@ -42,7 +42,10 @@ struct tg_ack_late {
 	uint16_t usual;   /* log2: wait for answers that the next request acknowledged */
 	uint8_t seen;     /* .. such answers, up to 255 */
 	bool speaks;      /* the client was seen to acknowledge by itself */
+	bool mute;        /* .. and not to, when it paused for longer than it may */
 };
+
+#define TG_BEHIND 13
 
 /*
  * Durations are in units of 2^gap_shift ticks (32..64 ns), so that a minute fits in 32 bits.
@@ -57,6 +60,9 @@ struct tg_ack_far {
 	uint32_t own;    /* the request's stay in here */
 	uint8_t isn_known : 1;
 	uint8_t path_known : 1;
+	uint8_t raised : 1; /* of echo flows: d was given up once, and what came since does not bear it out */
+	uint8_t before;  /* .. answers in a row that seem to predate their request */
+	uint16_t behind; /* .. and how late the promptest of them came, 2^TG_BEHIND units */
 	union {
 		struct tg_ack_late late;      /* of ack flows */
 		struct {                      /* of echo flows */

@@ -95,13 +95,14 @@ struct tg_sample {
 	uint64_t latency;   /* ticks, L: within [lo, hi] */
 	uint64_t lo, hi;    /* ticks: L's interval */
 	uint64_t server;    /* ticks, S, or TG_SAMPLE_UNKNOWN */
+	uint64_t grain;     /* ticks: where timestamps alone tell L, what they count in; else 0 */
 	uint32_t count;     /* exchanges it stands for: 1, or the causal gaps of a gap epoch */
 	uint8_t kind;       /* TG_ESTIMATOR_GAP, TG_ESTIMATOR_ACK or TG_ESTIMATOR_ECHO */
 	uint8_t confidence; /* TG_CONFIDENCE_* */
-	bool unsure;        /* an upper bound, no figure to publish: a pause may be in it */
-	bool batch;         /* several requests were in flight: not one request's latency */
-	bool bound;         /* the answer may have ended later: L is a lower bound */
-	bool setup;         /* first exchange of a connection whose SYN was seen */
+	bool unsure; /* no figure to publish: a pause may be in it, or few of the server's are sure */
+	bool batch; /* several requests were in flight: not one request's latency */
+	bool bound; /* the answer may have ended later: L is a lower bound */
+	bool setup; /* first exchange of a connection whose SYN was seen */
 };
 
 /*
@@ -144,7 +145,9 @@ struct tg_pirate_server {
 	uint8_t cookie_at;
 	uint8_t trips_n; /* clients in it, up to 64 */
 	uint8_t late_n;  /* answers in late, up to 64 */
-	uint8_t losses;  /* answers that may still be taken for ones that were sent again */
+	/* samples by gaps: of epochs that were sure of themselves, and of all; halved together */
+	uint16_t gaps_sure, gaps_all;
+	uint8_t losses; /* answers that may still be taken for ones that were sent again */
 };
 
 /* Private areas of a flow entry (tg_flow.near, tg_flow.far): */

@@ -57,8 +57,8 @@ def cases():
             for estimator, flows in gateway.items():
                 flow = flows.get(client)
                 n = flow["exchanges"] if flow else 0
-                said = flow["latency_ns"]["mean" if statistic == "mean" else "p50"] / 1e6 if n else None
-                yield case(row, estimator, statistic, said, n)
+                said = flow["latency_ns"]["mean" if statistic == "mean" else "p50"] if n else None
+                yield case(row, estimator, statistic, said / 1e6 if said else None, n if said else 0)
             mean = float(row["truth_mean" if statistic == "mean" else "truth_med"])
             for method, said in prior.methods(path, client, server, udp, mean).items():
                 yield case(row, method, statistic, said, 1 if said else 0)

@@ -58,7 +58,7 @@ def figure(value, truth):
 
 def cells(flow, row):
     """exchanges, mean (error), median (error)."""
-    if flow is None or flow["exchanges"] == 0:
+    if flow is None or not flow["latency_ns"]["mean"]:
         return ["0", "–", "–"]
     latency = flow["latency_ns"]
     return [str(flow["exchanges"]), figure(latency["mean"] / 1e6, float(row["truth_mean"])),

@@ -22,6 +22,7 @@ struct flow {
 	struct tg_pirate_config c;
 	struct tg_envelope_near near;
 	struct tg_envelope_far far;
+	struct tg_pirate_server *server; /* NULL: the flow stands alone */
 	struct tg_sample last;
 	struct tg_envelope_estimate e;
 	double sum; /* ms, weighted: of good samples */
@@ -46,7 +47,7 @@ static inline void put_at(struct flow *f, uint64_t t, uint16_t size)
 	struct tg_pkt p = {.ip_len = size};
 
 	p.key.protocol = f->protocol;
-	take(f, tg_envelope_arrive(&f->c, NULL, &f->near, &f->far, &f->last));
+	take(f, tg_envelope_arrive(&f->c, f->server, &f->near, &f->far, &f->last));
 	tg_envelope_depart(&f->c, &f->near, &f->far, &p, t);
 }
 

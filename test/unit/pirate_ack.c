@@ -585,6 +585,43 @@ START_TEST(pause_is_no_answer)
 }
 END_TEST
 
+/* Who pauses for seconds without a word never speaks alone: a pause may be in every answer that its next request
+ * acknowledges. Not in one that takes hardly longer than the handshake, 100 us. */
+START_TEST(who_never_acknowledges_may_always_have_paused)
+{
+	const double takes[] = {40, 4};
+
+	for (int far = 1; far >= 0; far--) {
+		double wait = takes[!far];
+		struct talk k;
+
+		begin_talk(&k);
+		for (int i = 0; i < 8; i++)
+			ck_assert(!turn(&k, wait, -1, 0, 200)->unsure);
+		ck_assert(turn(&k, wait, -1, 20000, 200)->unsure);
+		turn(&k, wait, -1, 0, 200); /* what is usual has risen by that */
+		for (int i = 0; i < 40; i++)
+			turn(&k, wait, -1, 0, 200);
+		ck_assert(turn(&k, wait, -1, 0, 200)->unsure == far);
+		ck_assert(turn(&k, 2 * wait, -1, 0, 200)->unsure == far);
+		/* it speaks */
+		turn(&k, wait, 0, 10, 200);
+		turn(&k, wait, -1, 0, 200);
+		ck_assert(!turn(&k, wait, -1, 0, 200)->unsure);
+	}
+	/* half a second may be a timer's */
+	{
+		struct talk k;
+
+		begin_talk(&k);
+		for (int i = 0; i < 8; i++)
+			turn(&k, 20, -1, 0, 200);
+		ck_assert(turn(&k, 20, -1, 480, 200)->unsure);
+		ck_assert(!turn(&k, 20, -1, 0, 200)->unsure);
+	}
+}
+END_TEST
+
 START_TEST(slower_server_becomes_usual)
 {
 	struct talk k;
@@ -617,7 +654,8 @@ static Suite *suite(void)
 		  path_is_unknown_when_it_cannot_be_told, syn_with_data_is_a_request,
 		  ports_used_again, time_jumps);
 	UNIT_CASE(s, "ack-late", timer_is_not_the_answers_time, slow_servers_answer_has_no_timer,
-		  pause_is_no_answer, slower_server_becomes_usual);
+		  pause_is_no_answer, who_never_acknowledges_may_always_have_paused,
+		  slower_server_becomes_usual);
 	return s;
 }
 

@@ -587,6 +587,37 @@ START_TEST(wide_with_anything_in_it_is_not_sure)
 }
 END_TEST
 
+/*
+ * Answers of 25 to 27 ms over a path of 20; who pauses for longer than a timer acknowledges after 40 ms. Every second
+ * pauses: what is sooner than the timer has pauses in it too. One in ten does: most answers had none.
+ */
+START_TEST(where_many_pause_a_timer_may_be_in_it)
+{
+	for (int often = 2; often <= 10; often += 8) {
+		struct flow f;
+		double t = 5000;
+
+		rnd_state = 5;
+		begin_known(&f);
+		f.far.floor = tg_log2_of(20 * MS, f.c.gap_shift);
+		for (int i = 0; i < 200; i++) {
+			double wait = 25 + 2 * uniform();
+			bool pauses = i % often == 0;
+
+			put(&f, t, REQUEST);
+			if (pauses)
+				put(&f, t + wait + 40, SMALL);
+			t += pauses ? wait + 300 : often > 2 ? wait : wait + 38 * uniform();
+		}
+		ck_assert(estimate(&f));
+		ck_assert_uint_eq(f.e.confidence,
+				  often > 2 ? TG_CONFIDENCE_GOOD : TG_CONFIDENCE_LOW);
+		if (often > 2)
+			check_near(ms_of(f.e.mean), 26, 0.02);
+	}
+}
+END_TEST
+
 /* Acknowledgements of 3000 segments that are not known for what they are: the windows they come in are no answers. */
 START_TEST(large_answers_acknowledgements_are_no_requests)
 {
@@ -706,6 +737,7 @@ static Suite *suite(void)
 		  lowest_mode_with_weight, lower_of_two_kinds, floor_sets_aside, path_is_the_least,
 		  confidence_says_what_it_rests_on, wide_is_told_as_a_whole,
 		  wide_without_what_was_acknowledged_late, wide_with_anything_in_it_is_not_sure,
+		  where_many_pause_a_timer_may_be_in_it,
 		  large_answers_acknowledgements_are_no_requests);
 	UNIT_CASE(s, "hostile", idle_overtaken_and_jumps, anything_gives_sane_samples);
 	return s;

@@ -162,6 +162,66 @@ START_TEST(jitter_is_part_of_what_the_client_waits)
 }
 END_TEST
 
+static int32_t fastest(const struct world *w)
+{
+	struct tg_ack_far f;
+
+	memcpy(&f, w->r.far, sizeof(f));
+	return f.d;
+}
+
+/* One packet of a connection seems to come 60 ms before the one ahead of it: the least distance is wrong for good, and
+ * all later answers seem to predate their requests. After eight that were all late it is given up. */
+START_TEST(packet_that_came_early_is_forgotten)
+{
+	struct world w;
+	double t = begin(&w), end;
+	int32_t before = fastest(&w);
+
+	ask(&w, t);
+	end = answer(&w, t, 5e6, 200);
+	acknowledge(&w, end - 60e6);
+	ck_assert_int_lt(fastest(&w), before);
+	t = end + 20e6;
+	for (int i = 0; i < 40; i++) {
+		bool sampled = ask(&w, t);
+
+		ck_assert(i < 18 || sampled);
+		if (i >= 18) {
+			ck_assert_uint_eq(w.r.last.kind, TG_ESTIMATOR_ECHO);
+			ck_assert(!w.r.last.batch);
+			ck_assert_double_eq_tol(ms(w.r.last.latency), 5.1, 1.1);
+		}
+		end = answer(&w, t, 5e6, 200);
+		acknowledge(&w, end + (i % 3 ? 0 : 40e6));
+		t = end + 50e6;
+	}
+}
+END_TEST
+
+/* Eight requests are always in flight, so that every answer predates the newest of them. It came at once: the least
+ * distance stands. */
+START_TEST(requests_in_flight_move_nothing)
+{
+	struct world w;
+	double t, end;
+	int32_t before;
+
+	reset(&w, 1e6);
+	w.back = 40e6;
+	greet(&w, 100e9);
+	t = warm_up(&w, 100e9 + 200e6);
+	before = fastest(&w);
+	for (int i = 0; i < 8; i++)
+		ask(&w, t + i * 5e6);
+	for (int i = 8; i < 400; i++) {
+		end = answer(&w, t + (i - 8) * 5e6, 5e6, 200);
+		ask(&w, fmax(end, t + i * 5e6));
+	}
+	ck_assert_int_le(fastest(&w), before + 40000); /* 1.3 ms: a unit of timestamps, and drift */
+}
+END_TEST
+
 /* Whatever a flow says, another's S and L of the same server stay as they were, but for what the liar's
  * few voices weigh. */
 START_TEST(liars_do_not_move_others)
@@ -202,6 +262,7 @@ static Suite *suite(void)
 		  acknowledgement_behind_a_hole_leaves_no_server_time,
 		  slow_answers_are_doubted_only_where_packets_are_lost,
 		  what_no_timer_explains_is_the_servers);
+	UNIT_CASE(s, "early", packet_that_came_early_is_forgotten, requests_in_flight_move_nothing);
 	UNIT_CASE(s, "jitter", jitter_is_part_of_what_the_client_waits);
 	tcase_add_loop_test(c, liars_do_not_move_others, 0, 6);
 	suite_add_tcase(s, c);

@@ -74,11 +74,16 @@ void tg_flow_results_sample(void *ctx, const struct tg_flow *f, const struct tg_
 
 	if (to == NULL)
 		return;
+	if (s->unsure) {
+		to->unsure += s->count;
+		return;
+	}
 	if (s->setup) {
 		to->setup += s->count;
 		return;
 	}
 	to->exchanges[s->kind] += s->count;
+	to->grain2 += (double)s->grain * (double)s->grain;
 	record(&to->latency, s->latency, s->count);
 	if (s->server != TG_SAMPLE_UNKNOWN)
 		record(&to->service, s->server, s->count);

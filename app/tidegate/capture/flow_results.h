@@ -24,7 +24,8 @@ struct tg_flow_result {
 	uint16_t server; /**< id */
 	bool would_pick; /**< the policy's choice: the capture does not show the server */
 	uint64_t exchanges[TG_ESTIMATOR_COUNT];
-	uint64_t setup;
+	uint64_t setup, unsure;
+	double grain2; /**< ns^2: sum over exchanges that timestamps alone tell, of their period */
 	struct tg_hist *latency, *service; /**< L, S; NULL while there is no sample */
 };
 

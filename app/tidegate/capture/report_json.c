@@ -44,6 +44,40 @@ static json_t *percentile(const struct tg_hist *h, double p)
 	return time_or_null(h, h != NULL ? tg_hist_percentile_ns(h, p) : 0);
 }
 
+static uint64_t exchange_sum(const uint64_t *exchanges)
+{
+	uint64_t sum = 0;
+
+	for (unsigned int e = 0; e < TG_ESTIMATOR_COUNT; e++)
+		sum += exchanges[e];
+	return sum;
+}
+
+/* Where only a few exchanges are sure, those are so by chance: no figure. */
+#define SURE_PART 4
+
+static const struct tg_hist *if_sure(const struct tg_hist *h, const uint64_t *exchanges,
+				     uint64_t unsure)
+{
+	uint64_t sure = exchange_sum(exchanges);
+
+	return sure * SURE_PART >= sure + unsure ? h : NULL;
+}
+
+/*
+ * An answer that timestamps alone tell is right to their period, evenly, so that a sum of them has a variance of
+ * period^2 / 12 each. The mean must be right to 15 % with nine chances in ten, or is left out.
+ */
+#define RIGHT_TO    0.15
+#define NINE_IN_TEN 1.645 /* standard deviations, either way */
+
+static bool is_settled(const struct tg_flow_result *f)
+{
+	double sum = f->latency != NULL ? (double)f->latency->sum_ns : 0;
+
+	return f->grain2 / 12 * NINE_IN_TEN * NINE_IN_TEN <= RIGHT_TO * RIGHT_TO * sum * sum;
+}
+
 /* {"mean", "p50"}, and with `tail` {"p95", "p99"} */
 static json_t *times(const struct tg_hist *h, bool tail, bool *fits)
 {
@@ -56,15 +90,6 @@ static json_t *times(const struct tg_hist *h, bool tail, bool *fits)
 		set(o, "p99", percentile(h, 99), fits);
 	}
 	return o;
-}
-
-static uint64_t exchange_sum(const uint64_t *exchanges)
-{
-	uint64_t sum = 0;
-
-	for (unsigned int e = 0; e < TG_ESTIMATOR_COUNT; e++)
-		sum += exchanges[e];
-	return sum;
 }
 
 /* Exchanges by the estimator that found them. */
@@ -101,8 +126,9 @@ static json_t *server(const struct tg_totals_server *s, bool *fits)
 	set(o, "repeated_requests", number(s->repeated), fits);
 	set(o, "repeated_syns", number(s->syns_repeated), fits);
 	set(o, "estimator", kinds(s->exchanges, fits), fits);
-	set(o, "latency_ns", times(&s->latency, true, fits), fits);
-	set(o, "server_ns", times(&s->server, true, fits), fits);
+	set(o, "latency_ns", times(if_sure(&s->latency, s->exchanges, s->unsure), true, fits),
+	    fits);
+	set(o, "server_ns", times(if_sure(&s->server, s->exchanges, s->unsure), true, fits), fits);
 	return o;
 }
 
@@ -116,9 +142,12 @@ static json_t *flow(const struct tg_flow_result *f, const struct tg_snapshot *s,
 	set(o, "would_pick", json_boolean(f->would_pick), fits);
 	set(o, "exchanges", number(exchange_sum(f->exchanges)), fits);
 	set(o, "setup_exchanges", number(f->setup), fits);
+	set(o, "unsure_exchanges", number(f->unsure), fits);
 	set(o, "estimator", kinds(f->exchanges, fits), fits);
-	set(o, "latency_ns", times(f->latency, false, fits), fits);
-	set(o, "server_ns", times(f->service, false, fits), fits);
+	set(o, "latency_ns",
+	    times(is_settled(f) ? if_sure(f->latency, f->exchanges, f->unsure) : NULL, false, fits),
+	    fits);
+	set(o, "server_ns", times(if_sure(f->service, f->exchanges, f->unsure), false, fits), fits);
 	return o;
 }
 
