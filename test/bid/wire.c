@@ -276,6 +276,8 @@ START_TEST(foreign_answers)
 	rig_turn(10 * US);
 	nothing_from(FRONT);
 	ck_assert_uint_eq(counts()->open, 1);
+	rig_turn(300 * US); /* none of them was a bid */
+	nothing_from(FRONT);
 	/* without an auction, and not the one that the consistent hash names: reset */
 	strange.src_port = 80;
 	strange.dst_port = 9999;

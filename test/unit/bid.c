@@ -299,6 +299,12 @@ START_TEST(the_best_four_are_held)
 	for (unsigned int k = 0; k < 8; k++)
 		ck_assert_int_eq(out[k], k < 4);
 	ck_assert_int_eq(close_at(a, T0), 7);
+	/* and the other way round: each that is worse than those is let go itself */
+	a = open_at(2, T0);
+	for (uint8_t k = 0; k < 8; k++)
+		ck_assert_ptr_eq(answer(a, k, (uint8_t)(190 + 3 * k), T0),
+				 k < TG_BID_HELD ? NULL : &packet[k]);
+	ck_assert_int_eq(close_at(a, T0), 0);
 }
 END_TEST
 
