@@ -263,6 +263,101 @@ START_TEST(calm_before_burst_value_before_time_late_never)
 }
 END_TEST
 
+/* The last packet put together is one of TCP, of a flow that is measured by its acknowledgements. */
+static void as_tcp(struct tg_flow *f, uint8_t flags, uint16_t payload)
+{
+	unsigned int i = w->burst.n - 1u;
+	struct tg_pkt *p = &w->burst.pkt[i];
+
+	p->key.protocol = IPPROTO_TCP;
+	p->tcp_flags = flags;
+	p->payload_len = payload;
+	w->burst.flow[i] = f;
+}
+
+/* A pool without a token left. */
+static void add_spent_pool(enum tg_admit_cost cost)
+{
+	struct tg_admit_params a = costs(cost, 100);
+
+	add_pool(0, &a, 100 * INTERVAL);
+	packet(1, 9, 0);
+	packet(2, 9, 0);
+	as_tcp(NULL, TG_TCP_SYN, cost == TG_ADMIT_CONNECTION ? 0 : 10);
+	ck_assert_uint_eq(enter(), 1);
+	ck_assert_uint_eq(w->admission->waiting.n, 1);
+}
+
+/* Whoever waits, what opens no exchange goes on: acknowledgements, resets, what is an answer to a ping. */
+START_TEST(what_opens_no_exchange_is_not_held)
+{
+	struct tg_flow f = {.estimator = TG_ESTIMATOR_ACK};
+
+	add_spent_pool(TG_ADMIT_EXCHANGE);
+	packet(10, 1, 0);
+	as_tcp(&f, TG_TCP_ACK, 0);
+	packet(11, 1, 0);
+	as_tcp(NULL, TG_TCP_SYN, 0);
+	packet(12, 1, 0);
+	as_tcp(NULL, TG_TCP_RST | TG_TCP_ACK, 0);
+	packet(13, 1, 0);
+	w->burst.pkt[w->burst.n - 1].flags = TG_PKT_ICMP_ERROR;
+	packet(14, 1, 0);
+	w->burst.pkt[w->burst.n - 1].flags = TG_PKT_LATER;
+	ck_assert_uint_eq(enter(), 5);
+	packet(15, 1, 0);
+	as_tcp(NULL, TG_TCP_ACK, 10); /* a request */
+	ck_assert_uint_eq(enter(), 0);
+	/* behind it all of its flow waits, and it alone pays */
+	packet(15, 1, 0);
+	as_tcp(NULL, TG_TCP_ACK, 0);
+	ck_assert_uint_eq(enter(), 0);
+	ck_assert_uint_eq(w->admission->waiting.n, 3);
+	ck_assert_uint_eq(both(pools[0]->stats[0]->held), 3);
+}
+END_TEST
+
+/* A connection is a SYN of TCP, also of a flow that is known and over, and the first datagram of others. */
+START_TEST(a_connection_pays_when_it_begins)
+{
+	struct tg_flow open = {.state = TG_FLOW_OPEN}, shut = {.state = TG_FLOW_SHUT};
+
+	add_spent_pool(TG_ADMIT_CONNECTION);
+	packet(10, 1, 0);
+	as_tcp(&open, TG_TCP_ACK, 1000);
+	packet(11, 1, 0);
+	as_tcp(&open, TG_TCP_SYN, 0); /* sent again */
+	packet(12, 1, 0);
+	as_tcp(NULL, TG_TCP_ACK, 1000); /* found in its middle */
+	packet(13, 1, 0);
+	w->burst.flow[w->burst.n - 1] = &open; /* a datagram */
+	ck_assert_uint_eq(enter(), 4);
+	packet(20, 1, 0);
+	as_tcp(NULL, TG_TCP_SYN, 0);
+	packet(21, 1, 0);
+	as_tcp(&shut, TG_TCP_SYN, 0);
+	packet(22, 1, 0);
+	w->burst.flow[w->burst.n - 1] = NULL;
+	ck_assert_uint_eq(enter(), 0);
+}
+END_TEST
+
+/* A hundred bytes cost a hundred tokens. */
+START_TEST(bytes_pay_by_the_byte)
+{
+	struct tg_admit_params a = costs(TG_ADMIT_BYTE, 100000); /* a thousand an interval */
+
+	a.hi_per_s = 100000;
+	add_pool(0, &a, 100 * INTERVAL);
+	now.now = INTERVAL - 1;
+	for (unsigned int i = 0; i < 20; i++)
+		packet(i, 1, 0);
+	ck_assert_uint_eq(enter(), 10);
+	ck_assert_uint_eq(tg_admit_lcore_stats(pools[0]->tokens, 0)->admitted[TG_ADMIT_CALM], 1000);
+	ck_assert_uint_eq(both(pools[0]->stats[0]->held), 10);
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *suite = suite_create("admission_stage");
@@ -276,6 +371,9 @@ static Suite *suite(void)
 	tcase_add_test(tc, order_within_a_flow_is_kept_under_a_cap);
 	tcase_add_test(tc, a_pools_burst_leaves_room_for_another_pool);
 	tcase_add_test(tc, calm_before_burst_value_before_time_late_never);
+	tcase_add_test(tc, what_opens_no_exchange_is_not_held);
+	tcase_add_test(tc, a_connection_pays_when_it_begins);
+	tcase_add_test(tc, bytes_pay_by_the_byte);
 	suite_add_tcase(suite, tc);
 	return suite;
 }
