@@ -57,6 +57,8 @@ static void put_tcp(struct frame *f, const struct frame_kind *k, uint8_t off, ui
 	};
 
 	memcpy(f->bytes + off, &tcp, sizeof(tcp));
+	if (flags == TG_TCP_ACK)
+		f->behind = FRAME_BEHIND;
 	f->seq_off = (uint8_t)(off + offsetof(struct rte_tcp_hdr, sent_seq));
 	if (k->timestamps) {
 		memcpy(f->bytes + off + sizeof(tcp), options, sizeof(options));

@@ -6,7 +6,8 @@
  *
  * TCP flows send requests of 8 bytes now and then and acknowledge in between. Sequence and
  * acknowledgement numbers are 8 times a counter of all packets, so they grow from packet to packet
- * of every flow without a state of their own.
+ * of every flow without a state of their own. What only acknowledges is numbered behind every request, as it
+ * would be if nothing was lost. Timestamps are milliseconds of one clock, as servers tell them.
  */
 #ifndef BENCH_FRAME_H
 #define BENCH_FRAME_H
@@ -20,6 +21,7 @@
 
 #define FRAME_MAX     128
 #define FRAME_REQUEST 8 /* bytes of payload */
+#define FRAME_BEHIND  (1u << 31)
 
 struct frame_kind {
 	uint8_t protocol; /* IPPROTO_TCP or IPPROTO_UDP */
@@ -35,6 +37,7 @@ struct frame {
 	uint8_t checksum_off;           /* of the IPv4 header; 0: none */
 	uint8_t seq_off, timestamp_off; /* 0: none */
 	uint32_t sum;                   /* of the IPv4 header without the client's address */
+	uint32_t behind;                /* its sequence number, what requests have */
 };
 
 /* payload: bytes after the transport header. dst_mac: where the frame goes to. */
@@ -52,8 +55,9 @@ static inline void frame_put32(uint8_t *at, uint32_t host)
 	memcpy(at, &be, sizeof(be));
 }
 
-/* Packet number n, of the given flow. to: room for f->len bytes. */
-static inline void frame_write(const struct frame *f, uint8_t *to, uint64_t flow, uint32_t n)
+/* Packet number n, of the given flow, at ms of the clock. to: room for f->len bytes. */
+static inline void frame_write(const struct frame *f, uint8_t *to, uint64_t flow, uint32_t n,
+			       uint32_t ms)
 {
 	uint32_t client = stream_address(flow), sum;
 	uint16_t port = stream_port(flow), checksum;
@@ -69,12 +73,12 @@ static inline void frame_write(const struct frame *f, uint8_t *to, uint64_t flow
 		memcpy(to + f->checksum_off, &checksum, sizeof(checksum));
 	}
 	if (f->seq_off != 0) {
-		frame_put32(to + f->seq_off, n * FRAME_REQUEST);
+		frame_put32(to + f->seq_off, n * FRAME_REQUEST - f->behind);
 		frame_put32(to + f->seq_off + 4, n * FRAME_REQUEST);
 	}
 	if (f->timestamp_off != 0) {
-		frame_put32(to + f->timestamp_off, n >> 12);
-		frame_put32(to + f->timestamp_off + 4, n >> 12);
+		frame_put32(to + f->timestamp_off, ms);
+		frame_put32(to + f->timestamp_off + 4, ms);
 	}
 }
 

@@ -47,6 +47,8 @@ struct source {
 	uint64_t next;
 	const struct frame *often, *seldom; /* three of four packets, one of four */
 	const struct frame *begins;         /* one of MIXED, of the flow `next`; NULL: none */
+	const struct tg_worker *worker; /* whose clock servers go by */
+	uint64_t ms;                    /* ticks */
 	uint32_t packets;
 	unsigned int bursts_left;
 	bool *stop; /* set with the last burst */
@@ -81,6 +83,7 @@ static uint16_t write_packets(uint16_t port, uint16_t queue, struct rte_mbuf *m[
 			      uint16_t max, void *arg)
 {
 	struct source *s = arg;
+	uint32_t ms = (uint32_t)(tg_worker_now(s->worker) / s->ms);
 
 	(void)port;
 	(void)queue;
@@ -94,7 +97,7 @@ static uint16_t write_packets(uint16_t port, uint16_t queue, struct rte_mbuf *m[
 			f = s->begins;
 			flow = s->next++;
 		}
-		frame_write(f, rte_pktmbuf_mtod(m[i], uint8_t *), flow, s->packets++);
+		frame_write(f, rte_pktmbuf_mtod(m[i], uint8_t *), flow, s->packets++, ms);
 		m[i]->data_len = f->len;
 		m[i]->pkt_len = f->len;
 	}
@@ -310,6 +313,8 @@ static int pipeline_setup(const struct bench_family *f, uint64_t flows, void **s
 	}
 	s->source = (struct source){
 		.stream = {.random = 1, .flows = s->flows},
+		.worker = s->gateway.worker[0],
+		.ms = s->gateway.clock.hz / 1000,
 		.stop = &s->gateway.stop,
 	};
 	if (bench_steady) {

@@ -62,7 +62,7 @@ static void write_frames(struct stage_state *s)
 		m->data_len = s->frame.len;
 		m->pkt_len = s->frame.len;
 		frame_write(&s->frame, rte_pktmbuf_mtod(m, uint8_t *), stream_next(&s->stream),
-			    s->packets++);
+			    s->packets++, 0);
 		b->verdict[i] = TG_FORWARD;
 	}
 }

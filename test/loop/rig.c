@@ -77,7 +77,7 @@ static bool feed(struct rig *r, const struct frame *f, uint64_t flow)
 
 	if (m == NULL)
 		return false;
-	frame_write(f, rte_pktmbuf_mtod(m, uint8_t *), flow, r->packets);
+	frame_write(f, rte_pktmbuf_mtod(m, uint8_t *), flow, r->packets, r->packets >> 12);
 	m->data_len = f->len;
 	m->pkt_len = f->len;
 	if (rte_ring_sp_enqueue(r->rx, m) != 0) {

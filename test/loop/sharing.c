@@ -160,7 +160,8 @@ static void turn(struct tg_gateway *g, unsigned int worker, const struct frame *
 
 		if (m == NULL)
 			fail("packets", "no memory");
-		frame_write(f, rte_pktmbuf_mtod(m, uint8_t *), (packet + i) % FLOWS, packet + i);
+		frame_write(f, rte_pktmbuf_mtod(m, uint8_t *), (packet + i) % FLOWS, packet + i,
+			    (packet + i) >> 12);
 		m->data_len = f->len;
 		m->pkt_len = f->len;
 		if (rte_ring_sp_enqueue(rx[worker], m) != 0)
