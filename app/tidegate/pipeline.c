@@ -53,6 +53,26 @@ static inline bool server_stands(const struct tg_worker *w, const struct tg_flow
 	       w->snapshot->generation[f->server] == f->server_generation;
 }
 
+/* What every packet of a burst reads of the snapshot, read once. */
+struct view {
+	unsigned int n_servers;
+	const uint16_t *generation;            /* by server id */
+	struct tg_server_stats *const *stats;  /* by server id, this worker's */
+	const struct tg_pirate_config *pirate; /* by service id */
+};
+
+static inline struct view view_of(const struct tg_worker *w)
+{
+	const struct tg_snapshot *s = w->snapshot;
+
+	return (struct view){
+		.n_servers = s->n_servers,
+		.generation = s->generation,
+		.stats = tg_snapshot_stats_of(s, w->index),
+		.pirate = s->pirate,
+	};
+}
+
 static void put_on_server(struct tg_worker *w, struct tg_flow *f, uint16_t server)
 {
 	struct tg_server_stats *st = tg_snapshot_stats(w->snapshot, server, w->index);
@@ -149,29 +169,31 @@ static inline void waits_no_more(const struct tg_worker *w, struct tg_flow *f,
 		st->crowd_256 += __atomic_load_n(&w->costs->crowd_256[f->server], __ATOMIC_RELAXED);
 }
 
-static __rte_always_inline void measure(struct tg_worker *w, struct tg_flow *f,
-					const struct tg_pkt *p, uint64_t arrival)
+static __rte_always_inline void measure(struct tg_worker *w, const struct view *v,
+					struct tg_flow *f, const struct tg_pkt *p, uint64_t arrival)
 {
-	struct tg_server_stats *st = tg_snapshot_stats(w->snapshot, f->server, w->index);
+	struct tg_server_stats *st = v->stats[f->server];
 	bool waits = (f->asking & TG_FLOW_WAITS) != 0;
 	uint64_t since = 0;
 	struct tg_sample s;
 
 	if (waits)
 		tg_pirate_open_quick(f->estimator, f->near, f->far, &since);
-	if (tg_pirate_arrive_quick(&w->snapshot->pirate[p->key.service], &st->pirate, f->estimator,
-				   f->near, f->far, p, arrival, &s))
+	if (tg_pirate_arrive_quick(&v->pirate[p->key.service], &st->pirate, f->estimator, f->near,
+				   f->far, p, arrival, &s))
 		count_sample(w, f, &s);
 	/* answered, as it shows now; or broken off: then its age is what is known */
 	if (waits && !tg_pirate_open_quick(f->estimator, f->near, f->far, &since))
 		waits_no_more(w, f, st, since, arrival);
 }
 
-/* The first packet of a flow at its server. */
-static __rte_noinline void measure_first(struct tg_worker *w, struct tg_flow *f,
+/* A packet that is not the usual one: the first of its flow, say. */
+static __rte_noinline void measure_other(struct tg_worker *w, struct tg_flow *f,
 					 const struct tg_pkt *p, uint64_t arrival)
 {
-	measure(w, f, p, arrival);
+	struct view v = view_of(w);
+
+	measure(w, &v, f, p, arrival);
 }
 
 /*
@@ -283,7 +305,7 @@ static void place(struct tg_worker *w, struct tg_burst *b, unsigned int i)
 		f->asking |= TG_FLOW_GUESS;
 	else if (!consistent && w->local[p->key.service].probe)
 		f->asking |= TG_FLOW_PROBE;
-	measure_first(w, f, p, found_at(w, b, i));
+	measure_other(w, f, p, found_at(w, b, i));
 }
 
 /* The server of an entry went away: the flow gets another, and is measured from there on. */
@@ -396,45 +418,69 @@ static struct tg_flow *begins_again(struct tg_worker *w, struct tg_burst *b, uns
 	return NULL;
 }
 
-/* The branch of the diagram: an established flow is measured and keeps its server; a new one is
- * placed. Two packets of one new flow in a burst: the second finds what the first made. */
+/* One packet, whatever it is. Two packets of one new flow in a burst: the second finds what the first made. */
+static __rte_noinline void follow(struct tg_worker *w, struct tg_burst *b, unsigned int i)
+{
+	const struct tg_pkt *p = &b->pkt[i];
+	struct tg_flow *f = b->flow[i];
+
+	if (unlikely((p->flags & (TG_PKT_ICMP_ERROR | TG_PKT_LATER)) != 0)) {
+		follow_quietly(w, b, i);
+		return;
+	}
+	if (f == NULL) {
+		f = b->flow[i] = tg_flow_find(w->flows, &p->key, b->hash[i]);
+		if (f != NULL)
+			tg_flow_touch(f, p, b->arrival[i]);
+	}
+	if (unlikely(w->snapshot->bids) && (p->tcp_flags & TG_TCP_SYN) != 0 &&
+	    tg_auction_syn(w, b, i, f))
+		return;
+	if (f != NULL && unlikely(f->state == TG_FLOW_SHUT) && is_first(p) && server_stands(w, f))
+		f = begins_again(w, b, i, f);
+	if (f == NULL) {
+		if (unlikely(w->snapshot->bids))
+			tg_auction_meet(w, b, i);
+		place(w, b, i);
+		return;
+	}
+	if (!server_stands(w, f) && !repick(w, b, i, f))
+		return;
+	b->server[i] = f->server;
+	if (unlikely((f->asking & (TG_FLOW_GUESS | TG_FLOW_RESTORED | TG_FLOW_ENDED)) != 0))
+		recall(w, b, i, f);
+	measure_other(w, f, p, found_at(w, b, i));
+	if (unlikely((p->tcp_flags & (TG_TCP_FIN | TG_TCP_RST)) != 0))
+		end_exchange(w, f, p);
+}
+
+/* A packet in the middle of its flow, whose server stands: of all that follow() asks nothing is so. */
+static inline bool is_plain(const struct view *v, const struct tg_flow *f, const struct tg_pkt *p)
+{
+	return (p->tcp_flags & (TG_TCP_SYN | TG_TCP_FIN | TG_TCP_RST)) == 0 &&
+	       (p->flags & (TG_PKT_ICMP_ERROR | TG_PKT_LATER)) == 0 &&
+	       (f->asking & (TG_FLOW_GUESS | TG_FLOW_RESTORED | TG_FLOW_ENDED)) == 0 &&
+	       f->server < v->n_servers && v->generation[f->server] == f->server_generation;
+}
+
+/* The branch of the diagram: an established flow is measured and keeps its server; a new one is placed. */
 static void follow_flows(struct tg_worker *w, struct tg_burst *b)
 {
-	for (unsigned int i = 0; i < b->n; i++) {
-		struct tg_flow *f;
+	const struct view v = view_of(w);
+	unsigned int n = b->n;
+
+	for (unsigned int i = 0; i < n; i++) {
+		const struct tg_pkt *p = &b->pkt[i];
+		struct tg_flow *f = b->flow[i];
 
 		if (b->verdict[i] != TG_FORWARD)
 			continue;
-		if (unlikely((b->pkt[i].flags & (TG_PKT_ICMP_ERROR | TG_PKT_LATER)) != 0)) {
-			follow_quietly(w, b, i);
+		if (unlikely(f == NULL || !is_plain(&v, f, p))) {
+			follow(w, b, i);
 			continue;
 		}
-		f = b->flow[i];
-		if (f == NULL) {
-			f = b->flow[i] = tg_flow_find(w->flows, &b->pkt[i].key, b->hash[i]);
-			if (f != NULL)
-				tg_flow_touch(f, &b->pkt[i], b->arrival[i]);
-		}
-		if (unlikely(w->snapshot->bids) && (b->pkt[i].tcp_flags & TG_TCP_SYN) != 0 &&
-		    tg_auction_syn(w, b, i, f))
-			continue;
-		if (f != NULL && unlikely(f->state == TG_FLOW_SHUT) && is_first(&b->pkt[i]) &&
-		    server_stands(w, f))
-			f = begins_again(w, b, i, f);
-		if (f == NULL) {
-			if (unlikely(w->snapshot->bids))
-				tg_auction_meet(w, b, i);
-			place(w, b, i);
-			continue;
-		}
-		if (!server_stands(w, f) && !repick(w, b, i, f))
-			continue;
 		b->server[i] = f->server;
-		if (unlikely((f->asking & (TG_FLOW_GUESS | TG_FLOW_RESTORED | TG_FLOW_ENDED)) != 0))
-			recall(w, b, i, f);
-		measure(w, f, &b->pkt[i], found_at(w, b, i));
-		if (unlikely((b->pkt[i].tcp_flags & (TG_TCP_FIN | TG_TCP_RST)) != 0))
-			end_exchange(w, f, &b->pkt[i]);
+		measure(w, &v, f, p, found_at(w, b, i));
 	}
 }
 
@@ -579,15 +625,15 @@ void tg_pipeline_run_released(struct tg_worker *w, struct tg_burst *b)
 }
 
 /* Something of a request has left. One that was sent before, and not answered, says how old that copy is. */
-static void asks(struct tg_worker *w, struct tg_flow *f, const struct tg_pkt *p,
-		 struct tg_server_stats *st, uint64_t polled, uint64_t departure)
+static void asks(struct tg_worker *w, const struct tg_pirate_config *c, struct tg_flow *f,
+		 const struct tg_pkt *p, struct tg_server_stats *st, uint64_t polled,
+		 uint64_t departure)
 {
 	uint64_t since = 0, repeated = st->pirate.repeated;
 
 	if ((f->asking & TG_FLOW_WAITS) != 0)
 		tg_pirate_open_quick(f->estimator, f->near, f->far, &since);
-	tg_pirate_depart_quick(&w->snapshot->pirate[p->key.service], &st->pirate, f->estimator,
-			       f->near, f->far, p, polled, departure);
+	tg_pirate_depart_quick(c, &st->pirate, f->estimator, f->near, f->far, p, polled, departure);
 	if (unlikely(st->pirate.repeated != repeated) && since != 0 && polled > since)
 		tg_hist_record(&w->stats.gate.again, tg_ticks_to_ns(&w->clock, polled - since), 1);
 	if ((f->asking & TG_FLOW_WAITS) == 0 &&
@@ -596,28 +642,31 @@ static void asks(struct tg_worker *w, struct tg_flow *f, const struct tg_pkt *p,
 }
 
 /* The packet of an entry that is still the one it was found by. */
-static __rte_always_inline void departs(struct tg_worker *w, struct tg_flow *f,
-					const struct tg_pkt *p, struct tg_server_stats *st,
-					uint64_t polled, uint64_t departure)
+static __rte_always_inline void departs(struct tg_worker *w, const struct view *v,
+					struct tg_flow *f, const struct tg_pkt *p,
+					struct tg_server_stats *st, uint64_t polled,
+					uint64_t departure)
 {
+	const struct tg_pirate_config *c = &v->pirate[p->key.service];
+
 	if (unlikely((p->flags & TG_PKT_TLS) != 0))
 		f->tls = 1;
 	if (p->payload_len > 0)
-		asks(w, f, p, st, polled, departure);
+		asks(w, c, f, p, st, polled, departure);
 	else
-		tg_pirate_depart_quick(&w->snapshot->pirate[p->key.service], &st->pirate,
-				       f->estimator, f->near, f->far, p, polled, departure);
+		tg_pirate_depart_quick(c, &st->pirate, f->estimator, f->near, f->far, p, polled,
+				       departure);
 }
 
 /* Counts it for its server; NULL: it went to a client. */
-static __rte_always_inline struct tg_server_stats *count_departed(const struct tg_worker *w,
+static __rte_always_inline struct tg_server_stats *count_departed(const struct view *v,
 								  uint16_t server, uint32_t bytes)
 {
 	struct tg_server_stats *st;
 
 	if (unlikely(server == TG_NO_SERVER))
 		return NULL;
-	st = tg_snapshot_stats(w->snapshot, server, w->index);
+	st = v->stats[server];
 	st->packets++;
 	st->bytes += bytes;
 	return st;
@@ -626,32 +675,36 @@ static __rte_always_inline struct tg_server_stats *count_departed(const struct t
 void tg_pipeline_departed(struct tg_worker *w, struct tg_flow *f, const struct tg_pkt *p,
 			  uint16_t server, uint32_t bytes, uint64_t polled, uint64_t departure)
 {
-	struct tg_server_stats *st = count_departed(w, server, bytes);
+	const struct view v = view_of(w);
+	struct tg_server_stats *st = count_departed(&v, server, bytes);
 
 	/* while the packet waited for the driver its entry may have been freed, given to another flow, or
 	 * the flow to another server */
 	if (st == NULL || f == NULL || !tg_key_eq(&f->key, &p->key) || f->state == TG_FLOW_FREE ||
 	    f->server != server || !server_stands(w, f))
 		return;
-	departs(w, f, p, st, polled, departure);
+	departs(w, &v, f, p, st, polled, departure);
 }
 
 void tg_pipeline_departed_burst(struct tg_worker *w, struct tg_burst *b, const uint8_t *left,
 				const uint32_t *bytes, unsigned int n, uint64_t departure)
 {
+	const struct view v = view_of(w);
+	uint64_t polled = b->now;
+
 	if (unlikely(
 		    w->settled)) { /* what an entry held when it was looked up may be another's now */
 		for (unsigned int k = 0; k < n; k++)
 			tg_pipeline_departed(w, b->flow[left[k]], &b->pkt[left[k]],
-					     b->server[left[k]], bytes[k], b->now, departure);
+					     b->server[left[k]], bytes[k], polled, departure);
 		return;
 	}
 	for (unsigned int k = 0; k < n; k++) {
 		unsigned int i = left[k];
-		struct tg_server_stats *st = count_departed(w, b->server[i], bytes[k]);
+		struct tg_server_stats *st = count_departed(&v, b->server[i], bytes[k]);
 
 		if (likely(st != NULL && b->flow[i] != NULL))
-			departs(w, b->flow[i], &b->pkt[i], st, b->now, departure);
+			departs(w, &v, b->flow[i], &b->pkt[i], st, polled, departure);
 	}
 }
 
@@ -681,7 +734,7 @@ bool tg_pipeline_settle(struct tg_worker *w, const struct tg_pkt *syn, uint64_t 
 		return false;
 	f->estimator = tg_pirate_choose(&w->snapshot->pirate[syn->key.service], syn);
 	put_on_server(w, f, server);
-	measure_first(w, f, syn, departed);
+	measure_other(w, f, syn, departed);
 	tg_pirate_depart(&w->snapshot->pirate[syn->key.service],
 			 &tg_snapshot_stats(w->snapshot, server, w->index)->pirate, f->estimator,
 			 f->near, f->far, syn, departed, departed);

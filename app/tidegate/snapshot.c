@@ -40,7 +40,7 @@ static int allocate(struct tg_snapshot *s, const struct tg_registry *r)
 		s->generation[i] = r->server[i].generation;
 		s->service_of[i] = r->server[i].service;
 		for (unsigned int w = 0; w < s->n_workers; w++)
-			s->stats[i * s->n_workers + w] = r->server[i].stats[w];
+			s->stats[w * s->n_servers + i] = r->server[i].stats[w];
 	}
 	return 0;
 }

@@ -58,13 +58,20 @@ struct tg_snapshot {
 	uint16_t *generation;
 	const struct tg_config_server **server; /* NULL: id not in use */
 	uint16_t *service_of;
-	struct tg_server_stats **stats; /* [server * n_workers + worker] */
+	struct tg_server_stats **stats; /* [worker * n_servers + server] */
 };
+
+/* By server id. */
+static inline struct tg_server_stats *const *tg_snapshot_stats_of(const struct tg_snapshot *s,
+								  unsigned int worker)
+{
+	return s->stats + (size_t)worker * s->n_servers;
+}
 
 static inline struct tg_server_stats *tg_snapshot_stats(const struct tg_snapshot *s,
 							unsigned int server, unsigned int worker)
 {
-	return s->stats[server * s->n_workers + worker];
+	return tg_snapshot_stats_of(s, worker)[server];
 }
 
 /* What a snapshot is compiled against. */
