@@ -710,6 +710,8 @@ void tg_pipeline_departed_burst(struct tg_worker *w, struct tg_burst *b, const u
 
 void tg_pipeline_finish(struct tg_worker *w, struct tg_burst *b)
 {
+	if (likely(memchr(b->verdict, TG_DROP, b->n) == NULL))
+		return;
 	for (unsigned int i = 0; i < b->n; i++) {
 		if (b->verdict[i] != TG_DROP ||
 		    (unlikely(w->exception != NULL) && tg_exception_take(w, b, i)))

@@ -161,9 +161,6 @@ static void run(struct tg_worker *w, enum source from)
 	} else if (from == RELEASED) {
 		tg_pipeline_run_released(w, b);
 	} else {
-		w->stats.received += b->n;
-		for (unsigned int i = 0; i < b->n; i++)
-			w->stats.received_bytes += b->wire_len[i];
 		if (unlikely(w->snapshot->seen != NULL))
 			tg_true_servers_burst(w->snapshot->seen, b);
 		if (unlikely(__atomic_load_n(&w->recording, __ATOMIC_RELAXED) != NULL))

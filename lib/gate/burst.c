@@ -11,7 +11,12 @@ static const uint16_t all[TG_BURST_MAX] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9
 static inline struct tg_gate_span span_of(const struct tg_gate_item *items, uint16_t n)
 {
 	struct tg_gate_span s = {UINT64_MAX, 0};
+	uint64_t first = n > 0 ? items[0].arrival : 0, apart = 0;
 
+	for (unsigned int i = 1; i < n; i++)
+		apart |= items[i].arrival ^ first;
+	if (apart == 0 && n > 0) /* of one poll, of whose packets nothing else is known */
+		return (struct tg_gate_span){first, first};
 	for (unsigned int i = 0; i < n; i++) {
 		uint64_t a = items[i].arrival;
 

@@ -38,21 +38,27 @@ static void stamped(struct tg_rx *rx, struct tg_burst *b, uint64_t rule)
 	}
 }
 
-uint16_t tg_rx_poll(const struct tg_worker *w, struct tg_rx *rx, struct tg_burst *b)
+uint16_t tg_rx_poll(struct tg_worker *w, struct tg_rx *rx, struct tg_burst *b)
 {
-	uint64_t arrival;
+	uint64_t arrival, bytes = 0;
+	unsigned int n;
 
 	b->n = rte_eth_rx_burst(rx->ethdev, rx->queue, b->mbuf, TG_BURST_MAX);
 	b->now = tg_worker_now(w);
 	b->port = rx->port;
 	arrival = tg_arrival_poll(&rx->arrival, b->n, b->now);
-	for (unsigned int i = 0; i < b->n; i++) {
+	n = b->n;
+	memset(b->verdict, TG_FORWARD, n);
+	memset(b->server, 0xff, n * sizeof(b->server[0])); /* TG_NO_SERVER */
+	for (unsigned int i = 0; i < n; i++) {
+		struct rte_mbuf *m = b->mbuf[i];
+
 		b->arrival[i] = arrival;
-		b->wire_len[i] = b->mbuf[i]->pkt_len;
-		b->mbuf[i]->port = rx->ethdev; /* a bond leaves its link's */
-		b->verdict[i] = TG_FORWARD;
-		b->server[i] = TG_NO_SERVER;
+		bytes += b->wire_len[i] = m->pkt_len;
+		m->port = rx->ethdev; /* a bond leaves its link's */
 	}
+	w->stats.received += n;
+	w->stats.received_bytes += bytes;
 	if (unlikely(rx->stamps != NULL))
 		stamped(rx, b, arrival);
 	return b->n;

@@ -23,7 +23,7 @@ struct tg_rx {
 void tg_rx_init(struct tg_rx *rx, const struct tg_port *p, uint16_t port, unsigned int worker,
 		const struct tg_clock *clock);
 
-/* Polls once and fills the burst; returns the number of packets. */
-uint16_t tg_rx_poll(const struct tg_worker *w, struct tg_rx *rx, struct tg_burst *b);
+/* Polls once, fills the burst and counts it as received; returns the number of packets. */
+uint16_t tg_rx_poll(struct tg_worker *w, struct tg_rx *rx, struct tg_burst *b);
 
 #endif

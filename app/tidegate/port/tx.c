@@ -35,25 +35,27 @@ struct handing {
 };
 
 /*
- * The gate and the driver: items[0..n) is what is about to leave. Nothing may come between the
- * clock read, the gate and the driver.
+ * The gate and the driver: items[0..n) is what is about to leave, frames[0..n) their buffers. Nothing may
+ * come between the clock read, the gate and the driver.
  */
 static void gate_and_send(struct tg_worker *w, struct tg_tx *tx, const struct tg_gate_item *items,
-			  uint16_t n, struct handing *h)
+			  struct rte_mbuf **frames, uint16_t n, struct handing *h)
 {
 	const struct tg_gate_limit *limit = w->snapshot->limit;
 	const struct tg_gate_limit *strictest = &w->snapshot->strictest;
 	struct tg_gate_stats *stats = &w->stats.gate;
-	struct rte_mbuf *out[TG_BURST_MAX];
+	struct rte_mbuf *passed[TG_BURST_MAX];
 	struct tg_gate_span span;
 
 	h->gate = tg_worker_now(w);
 	h->n_pass = tg_gate_check_burst(limit, strictest, stats, &tx->wire, items, n, h->gate,
 					h->pass, h->late, &span);
-
-	for (uint16_t k = 0; k < h->n_pass; k++)
-		out[k] = items[h->pass[k]].mbuf;
-	h->sent = h->n_pass == 0 ? 0 : rte_eth_tx_burst(tx->ethdev, tx->queue, out, h->n_pass);
+	if (unlikely(h->n_pass < n)) {
+		for (uint16_t k = 0; k < h->n_pass; k++)
+			passed[k] = frames[h->pass[k]];
+		frames = passed;
+	}
+	h->sent = h->n_pass == 0 ? 0 : rte_eth_tx_burst(tx->ethdev, tx->queue, frames, h->n_pass);
 	h->departure = tg_worker_now(w);
 	tg_gate_sent_burst(limit, strictest, stats, &w->clock, items, h->pass, h->sent, h->gate,
 			   h->departure, &span);
@@ -61,15 +63,20 @@ static void gate_and_send(struct tg_worker *w, struct tg_tx *tx, const struct tg
 		tg_gate_wire_sent(&tx->wire, items, h->pass, h->sent, h->departure);
 }
 
-/* Field by field: a whole one would be made beside it and copied. */
-static inline void fill_item(struct tg_gate_item *item, const struct tg_burst *b, unsigned int i)
+/* Field by field: a whole one would be made beside it and copied. Returns the bytes of the frame. */
+static inline uint32_t fill_item(struct tg_gate_item *item, const struct tg_burst *b,
+				 unsigned int i)
 {
-	item->mbuf = b->mbuf[i];
+	struct rte_mbuf *m = b->mbuf[i];
+	uint32_t bytes = m->pkt_len;
+
+	item->mbuf = m;
 	item->arrival = b->arrival[i];
 	item->polled = b->now;
 	item->gated = 0;
-	item->bytes = b->mbuf[i]->pkt_len;
+	item->bytes = bytes;
 	item->service = b->pkt[i].key.service;
+	return bytes;
 }
 
 /* One round of retries on a port: what the driver takes leaves the head of the list. */
@@ -77,12 +84,15 @@ static void retry(struct tg_worker *w, struct tg_tx *tx)
 {
 	while (tx->n > 0) {
 		struct tg_gate_item items[TG_BURST_MAX];
+		struct rte_mbuf *frames[TG_BURST_MAX];
 		struct handing h;
 		uint16_t n = RTE_MIN(tx->n, (uint16_t)TG_BURST_MAX), keep = 0;
 
-		for (uint16_t k = 0; k < n; k++)
+		for (uint16_t k = 0; k < n; k++) {
 			items[k] = tx->waiting[k].gate;
-		gate_and_send(w, tx, items, n, &h);
+			frames[k] = items[k].mbuf;
+		}
+		gate_and_send(w, tx, items, frames, n, &h);
 		for (uint16_t k = 0; k < h.sent; k++) {
 			const struct tg_tx_item *t = &tx->waiting[h.pass[k]];
 
@@ -135,18 +145,37 @@ static void wait_turn(struct tg_tx *tx, struct tg_burst *b, unsigned int i,
 	b->verdict[i] = TG_TAKEN;
 }
 
-/* The packets of a burst that leave by one port: index[0..n). */
+/* What did not leave: the driver refused it, or the gate found it late. */
+static void keep_or_drop(struct tg_worker *w, struct tg_tx *tx, struct tg_burst *b,
+			 const uint8_t *index, uint16_t n, const struct tg_gate_item *items,
+			 const struct handing *h)
+{
+	for (uint16_t k = h->sent; k < h->n_pass; k++) {
+		w->stats.refused++;
+		wait_turn(tx, b, index[h->pass[k]], &items[h->pass[k]], h->gate);
+	}
+	for (uint16_t k = 0; k < n - h->n_pass; k++) {
+		unsigned int i = index[h->late[k]];
+
+		tg_copies_dropped(w->copies, &b->pkt[i], b->arrival[i]);
+		tg_drop(b, i, TG_DROP_LATE);
+	}
+}
+
+/* The packets of a burst that leave by one port, one at least: index[0..n), buffers frames[0..n). */
 static void send_by_port(struct tg_worker *w, struct tg_tx *tx, struct tg_burst *b,
-			 const uint8_t *index, uint16_t n)
+			 const uint8_t *index, struct rte_mbuf **frames, uint16_t n)
 {
 	struct tg_gate_item items[TG_BURST_MAX];
 	uint32_t bytes[TG_BURST_MAX];
 	uint8_t left[TG_BURST_MAX];
 	uint64_t sum = 0;
+	uint16_t filled = 0;
 	struct handing h;
 
-	for (uint16_t k = 0; k < n; k++)
-		fill_item(&items[k], b, index[k]);
+	do
+		sum += bytes[filled] = fill_item(&items[filled], b, index[filled]);
+	while (++filled < n);
 	if (tx->n > 0)
 		retry(w, tx);
 	if (tx->n > 0) { /* order within a flow is kept */
@@ -154,25 +183,20 @@ static void send_by_port(struct tg_worker *w, struct tg_tx *tx, struct tg_burst 
 			wait_turn(tx, b, index[k], &items[k], b->now);
 		return;
 	}
-	gate_and_send(w, tx, items, n, &h);
-	for (uint16_t k = 0; k < h.sent; k++) {
-		left[k] = index[h.pass[k]];
-		bytes[k] = items[h.pass[k]].bytes;
-		sum += bytes[k];
-		b->verdict[left[k]] = TG_TAKEN;
+	gate_and_send(w, tx, items, frames, n, &h);
+	if (unlikely(h.sent < n)) {
+		sum = 0;
+		for (uint16_t k = 0; k < h.sent; k++) {
+			left[k] = index[h.pass[k]];
+			sum += bytes[k] = items[h.pass[k]].bytes;
+		}
+		keep_or_drop(w, tx, b, index, n, items, &h);
+		index = left;
 	}
+	for (uint16_t k = 0; k < h.sent; k++)
+		b->verdict[index[k]] = TG_TAKEN;
 	count_forwarded(w, h.sent, sum);
-	tg_pipeline_departed_burst(w, b, left, bytes, h.sent, h.departure);
-	for (uint16_t k = h.sent; k < h.n_pass; k++) {
-		w->stats.refused++;
-		wait_turn(tx, b, index[h.pass[k]], &items[h.pass[k]], h.gate);
-	}
-	for (uint16_t k = 0; k < n - h.n_pass; k++) {
-		unsigned int i = index[h.late[k]];
-
-		tg_copies_dropped(w->copies, &b->pkt[i], b->arrival[i]);
-		tg_drop(b, i, TG_DROP_LATE);
-	}
+	tg_pipeline_departed_burst(w, b, index, bytes, h.sent, h.departure);
 }
 
 /* Whoever only watches: the gate decides as it would, then the packet is let go. */
@@ -218,28 +242,52 @@ static void send_replies(struct tg_worker *w, struct tg_burst *b)
 	}
 }
 
-void tg_tx_burst(struct tg_worker *w, struct tg_burst *b)
+/* Do all packets of a burst leave, and by one port? */
+static inline bool goes_as_one(const struct tg_burst *b)
 {
+	static const uint8_t on_their_way[TG_BURST_MAX] = {TG_FORWARD};
+
+	_Static_assert(TG_FORWARD == 0, "what an array is filled with");
+	return b->n > 0 && memcmp(b->verdict, on_their_way, b->n) == 0 &&
+	       memcmp(b->out_port, b->out_port + 1, (b->n - 1u) * sizeof(b->out_port[0])) == 0;
+}
+
+/* Some leave, by this port or that. */
+static void send_some(struct tg_worker *w, struct tg_burst *b)
+{
+	struct rte_mbuf *frames[TG_BURST_MAX];
 	uint8_t index[TG_BURST_MAX];
 	unsigned int left = b->n;
 
-	if (w->mode != TG_MODE_INLINE) {
-		send_nothing(w, b);
-		return;
-	}
 	for (uint16_t p = 0; p < w->n_ports; p++) {
 		uint16_t n = 0;
 
 		for (unsigned int i = 0; i < b->n; i++) {
 			index[n] = (uint8_t)i;
+			frames[n] = b->mbuf[i];
 			n = (uint16_t)(n + (b->verdict[i] == TG_FORWARD && b->out_port[i] == p));
 		}
 		if (n > 0)
-			send_by_port(w, &w->tx[p], b, index, n);
+			send_by_port(w, &w->tx[p], b, index, frames, n);
 		left -= n;
 	}
 	if (left > 0) /* dropped, taken, or answered by us */
 		send_replies(w, b);
+}
+
+void tg_tx_burst(struct tg_worker *w, struct tg_burst *b)
+{
+	static const uint8_t every[] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10,
+					11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21,
+					22, 23, 24, 25, 26, 27, 28, 29, 30, 31};
+
+	_Static_assert(sizeof(every) == TG_BURST_MAX, "an index a packet");
+	if (w->mode != TG_MODE_INLINE)
+		send_nothing(w, b);
+	else if (likely(goes_as_one(b)))
+		send_by_port(w, &w->tx[b->out_port[0]], b, every, b->mbuf, b->n);
+	else
+		send_some(w, b);
 }
 
 uint16_t tg_tx_own(struct tg_worker *w, struct rte_mbuf **frames, uint16_t n)
