@@ -24,13 +24,13 @@ static bool wrong_checksum(const struct rte_mbuf *m, const struct tg_pkt *p)
 
 	if ((p->flags & TG_PKT_V6) || seen == RTE_MBUF_F_RX_IP_CKSUM_GOOD)
 		return false;
-	return !tg_entrance_adds_up(h);
+	return !tg_entrance_adds_up(h, false);
 }
 
 static inline bool is_fine(uint64_t station, const struct rte_mbuf *m, const struct tg_pkt *p)
 {
 	return (p->flags & (TG_PKT_V6 | TG_PKT_ARP | TG_PKT_ND)) == 0 &&
-	       tg_entrance_fine(station, m, p);
+	       tg_entrance_fine(station, m, rte_pktmbuf_mtod(m, const uint8_t *), p, false);
 }
 
 /* What is not: why? */

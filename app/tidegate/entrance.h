@@ -32,13 +32,13 @@ static inline uint64_t tg_entrance_station(const uint8_t mac[6])
 
 /* Do all words of the header and its checksum add up to 0xffff (RFC 791, RFC 1071)? The usual one
  * has five words of four bytes: carries are brought round at the end, halves added to each other by turning
- * the whole. */
-static inline bool tg_entrance_adds_up(const uint8_t *header)
+ * the whole. plain: it is known to be one. */
+static inline bool tg_entrance_adds_up(const uint8_t *header, bool plain)
 {
 	uint64_t first, second, sum;
 	uint32_t last, half;
 
-	if (unlikely(header[0] != RTE_IPV4_VHL_DEF))
+	if (!plain && unlikely(header[0] != RTE_IPV4_VHL_DEF))
 		return rte_raw_cksum(header, (header[0] & 15u) * 4u) == 0xffff;
 	memcpy(&first, header, sizeof(first));
 	memcpy(&second, header + 8, sizeof(second));
@@ -51,11 +51,12 @@ static inline bool tg_entrance_adds_up(const uint8_t *header)
 	return (half + (half << 16 | half >> 16)) >> 16 == 0xffff;
 }
 
-/* The usual packet, neither IPv6, ARP nor ND, in few comparisons: to this station, from one. False: perhaps not. */
-static inline bool tg_entrance_fine(uint64_t station, const struct rte_mbuf *m,
-				    const struct tg_pkt *p)
+/* The usual packet, neither IPv6, ARP nor ND, in few comparisons: to this station, from one. False: perhaps not.
+ * plain: its IP header is known to be of five words. */
+static __rte_always_inline bool tg_entrance_fine(uint64_t station, const struct rte_mbuf *m,
+						 const uint8_t *frame, const struct tg_pkt *p,
+						 bool plain)
 {
-	const uint8_t *frame = rte_pktmbuf_mtod(m, const uint8_t *);
 	uint8_t net = p->key.client.b[12];
 	uint64_t first;
 
@@ -63,7 +64,7 @@ static inline bool tg_entrance_fine(uint64_t station, const struct rte_mbuf *m,
 	return (rte_le_to_cpu_64(first ^ station) & TG_ENTRANCE_STATION) == 0 && net != 0 &&
 	       net != 127 && net < 224 && memcmp(&p->key.client.b[12], &p->dst.b[12], 4) != 0 &&
 	       ((m->ol_flags & RTE_MBUF_F_RX_IP_CKSUM_MASK) == RTE_MBUF_F_RX_IP_CKSUM_GOOD ||
-		tg_entrance_adds_up(frame + p->l3_off));
+		tg_entrance_adds_up(frame + p->l3_off, plain));
 }
 
 #endif

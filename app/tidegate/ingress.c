@@ -50,7 +50,7 @@ static __rte_always_inline bool is_usual(const struct tg_worker *w, uint64_t sta
 		.wire_len = wire_len,
 	};
 
-	if (unlikely(!parse_usual(&f, p) || !tg_entrance_fine(station, m, p)))
+	if (unlikely(!parse_usual(&f, p) || !tg_entrance_fine(station, m, f.data, p, true)))
 		return false;
 	if (unlikely(destination_of(p) != last->to) && !find(w, p, last))
 		return false;

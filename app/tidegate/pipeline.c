@@ -647,15 +647,13 @@ static __rte_always_inline void departs(struct tg_worker *w, const struct view *
 					struct tg_server_stats *st, uint64_t polled,
 					uint64_t departure)
 {
-	const struct tg_pirate_config *c = &v->pirate[p->key.service];
-
 	if (unlikely((p->flags & TG_PKT_TLS) != 0))
 		f->tls = 1;
 	if (p->payload_len > 0)
-		asks(w, c, f, p, st, polled, departure);
+		asks(w, &v->pirate[p->key.service], f, p, st, polled, departure);
 	else
-		tg_pirate_depart_quick(c, &st->pirate, f->estimator, f->near, f->far, p, polled,
-				       departure);
+		tg_pirate_depart_quick(&v->pirate[p->key.service], &st->pirate, f->estimator,
+				       f->near, f->far, p, polled, departure);
 }
 
 /* Counts it for its server; NULL: it went to a client. */
@@ -701,10 +699,12 @@ void tg_pipeline_departed_burst(struct tg_worker *w, struct tg_burst *b, const u
 	}
 	for (unsigned int k = 0; k < n; k++) {
 		unsigned int i = left[k];
+		const struct tg_pkt *p = &b->pkt[i];
+		struct tg_flow *f = b->flow[i];
 		struct tg_server_stats *st = count_departed(&v, b->server[i], bytes[k]);
 
-		if (likely(st != NULL && b->flow[i] != NULL))
-			departs(w, &v, b->flow[i], &b->pkt[i], st, polled, departure);
+		if (likely(st != NULL && f != NULL))
+			departs(w, &v, f, p, st, polled, departure);
 	}
 }
 

@@ -42,8 +42,10 @@ unsigned int tg_encap_overhead(const struct tg_route *r)
 
 void tg_encap_prepare(struct tg_route *r)
 {
-	struct tg_route_quick q = {.on = r->mac != NULL && r->vlan == 0 &&
-					 r->forward != TG_FORWARD_L2 && tg_addr_is_v4(&r->remote)};
+	bool usual = r->mac != NULL && r->vlan == 0 && r->forward != TG_FORWARD_L2 &&
+		     tg_addr_is_v4(&r->remote);
+	unsigned int front = V4_LEN + usual_shim(r->forward);
+	struct tg_route_quick q = {0};
 	uint16_t type = rte_cpu_to_be_16(RTE_ETHER_TYPE_IPV4);
 	uint8_t *link = (uint8_t *)&q.link;
 	uint32_t sum;
@@ -54,8 +56,11 @@ void tg_encap_prepare(struct tg_route *r)
 	memcpy(&q.addresses, &r->local.b[12], 4);
 	memcpy((uint8_t *)&q.addresses + 4, &r->remote.b[12], 4);
 	q.life = rte_cpu_to_be_16((uint16_t)(OUTER_TTL << 8 | usual_protocol(r->forward)));
-	sum = usual_fold(q.addresses) + (uint32_t)q.life;
-	q.sum = (uint16_t)((sum & 0xffff) + (sum >> 16));
+	sum = (uint32_t)usual_fold((uint32_t)q.addresses) +
+	      usual_fold((uint32_t)(q.addresses >> 32)) + q.life; /* below 2^18 */
+	q.sum = usual_fold(sum);
+	if (usual && r->mtu > front)
+		q.most = (uint16_t)(r->mtu - front);
 	r->quick = q;
 }
 
@@ -285,13 +290,11 @@ static __rte_always_inline bool quickly(const struct tg_route *r, struct tg_burs
 	struct rte_mbuf *m = b->mbuf[i];
 	const struct tg_pkt *p = &b->pkt[i];
 
-	if (unlikely(!r->quick.on))
-		return false;
 	if (likely(r->forward == TG_FORWARD_IPIP))
 		return encap_usual(r, m, p, NULL, TG_FORWARD_IPIP, outer_id);
 	if (r->forward == TG_FORWARD_GRE)
 		return encap_usual(r, m, p, NULL, TG_FORWARD_GRE, outer_id);
-	return memcmp(b->alternative[i], none, sizeof(none)) == 0 &&
+	return r->forward == TG_FORWARD_GUE && memcmp(b->alternative[i], none, sizeof(none)) == 0 &&
 	       encap_usual(r, m, p, &b->hash[i], TG_FORWARD_GUE, outer_id);
 }
 

@@ -58,7 +58,7 @@ struct tg_route_quick {
 	uint64_t link;      /* its others, the type, and two bytes that are overwritten */
 	uint16_t sum;       /* of the outer header's words that are the same in all of them */
 	uint16_t life;      /* TTL and protocol, which are among them */
-	bool on;
+	uint16_t most; /* bytes of an inner packet that fits; 0: the route is not the usual one */
 };
 
 /* How to reach one server. */

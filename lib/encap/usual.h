@@ -21,10 +21,17 @@
 #include "gre.h"
 #include "gue.h"
 
-/* Of an IPv4 header's first eight bytes: version and length; what an outer one takes over (TOS, DF). */
-#define USUAL_VHL   rte_cpu_to_be_64(UINT64_C(0x4500000000000000))
-#define USUAL_TAKEN rte_cpu_to_be_64(UINT64_C(0x00ff000000004000))
-#define USUAL_DF    rte_cpu_to_be_64(UINT64_C(0x0000000000004000))
+/* Places in an IPv4 header. */
+#define V4_TOS      1
+#define V4_FRAGMENT 6
+#define V4_DF       0x40
+
+/* The sum of two 16-bit words (RFC 1071): they are added to each other, and come out in the upper half with their
+ * carry brought round. */
+static inline uint16_t usual_fold(uint32_t sum)
+{
+	return (uint16_t)((sum + (sum << 16 | sum >> 16)) >> 16);
+}
 
 static inline unsigned int usual_shim(enum tg_forward forward)
 {
@@ -40,21 +47,12 @@ static inline uint8_t usual_protocol(enum tg_forward forward)
 	return forward == TG_FORWARD_GRE ? IPPROTO_GRE : IPPROTO_IPIP;
 }
 
-/* The sum of a header's words (RFC 1071): halves are added to each other, and come out in the upper one
- * with their carry brought round. */
-static inline uint16_t usual_fold(uint64_t words)
-{
-	uint32_t half = (uint32_t)((words + (words << 32 | words >> 32)) >> 32);
-
-	return (uint16_t)((half + (half << 16 | half >> 16)) >> 16);
-}
-
 static __rte_always_inline bool usual_fits(const struct tg_route *r, const struct rte_mbuf *m,
-					   const struct tg_pkt *p, unsigned int front)
+					   const struct tg_pkt *p, uint32_t len, unsigned int front)
 {
-	return p->l3_off == RTE_ETHER_HDR_LEN && (p->flags & TG_PKT_V6) == 0 &&
-	       p->ttl > r->decrement_ttl && p->ip_len + front <= r->mtu && m->data_off >= front &&
-	       m->nb_segs == 1 && m->data_len >= RTE_ETHER_HDR_LEN + (uint32_t)p->ip_len;
+	return len <= r->quick.most && p->l3_off == RTE_ETHER_HDR_LEN &&
+	       (p->flags & TG_PKT_V6) == 0 && p->ttl > r->decrement_ttl && m->data_off >= front &&
+	       m->nb_segs == 1 && m->data_len >= RTE_ETHER_HDR_LEN + len;
 }
 
 /* One less, and the checksum with it (RFC 1624, equation 3: ~(~HC + ~m + m') is HC + 0x0100 with the carry
@@ -76,37 +74,40 @@ static __rte_always_inline bool encap_usual(const struct tg_route *r, struct rte
 					    enum tg_forward forward, uint16_t *outer_id)
 {
 	const unsigned int shim = usual_shim(forward), front = V4_LEN + shim;
-	uint64_t mac = __atomic_load_n(r->mac, __ATOMIC_RELAXED), inner, head;
 	uint8_t *ip = rte_pktmbuf_mtod(m, uint8_t *) + RTE_ETHER_HDR_LEN;
 	struct rte_ipv4_hdr *h = (void *)(ip - front);
-	uint32_t sum;
+	uint32_t len = p->ip_len, kind, fragment = rte_cpu_to_be_32(RTE_IPV4_HDR_DF_FLAG), sum;
+	uint64_t mac;
 
-	if (unlikely(!usual_fits(r, m, p, front) || !(mac & TG_MAC_VALID)))
+	if (unlikely(!usual_fits(r, m, p, len, front)))
 		return false;
-	memcpy(&inner, ip, sizeof(inner));
+	mac = __atomic_load_n(r->mac, __ATOMIC_RELAXED);
+	if (unlikely(!(mac & TG_MAC_VALID)))
+		return false;
+	if (unlikely((ip[V4_FRAGMENT] & V4_DF) == 0))
+		fragment = rte_cpu_to_be_32((uint32_t)(*outer_id)++ << 16);
+	kind = rte_cpu_to_be_32((uint32_t)RTE_IPV4_VHL_DEF << 24 | (uint32_t)ip[V4_TOS] << 16 |
+				(len + front));
+	sum = kind + (fragment + r->quick.sum);
+	sum += sum < kind; /* the carry, brought round */
 	if (likely(r->decrement_ttl))
 		usual_decrement((void *)ip);
-	head = USUAL_VHL | (inner & USUAL_TAKEN) |
-	       rte_cpu_to_be_64((uint64_t)(p->ip_len + front) << 32);
-	if (unlikely((inner & USUAL_DF) == 0))
-		head |= rte_cpu_to_be_64((uint64_t)(*outer_id)++ << 16);
-	sum = usual_fold(head) + (uint32_t)r->quick.sum;
-	sum = (sum & 0xffff) + (sum >> 16);
 	mac = rte_cpu_to_le_64(mac << 16 >> 16) | r->quick.first;
 	memcpy((uint8_t *)h - RTE_ETHER_HDR_LEN, &mac, sizeof(mac));
 	memcpy((uint8_t *)h - RTE_ETHER_HDR_LEN + sizeof(mac), &r->quick.link, sizeof(uint64_t));
-	memcpy(h, &head, sizeof(head));
+	memcpy(h, &kind, sizeof(kind));
+	memcpy(&h->packet_id, &fragment, sizeof(fragment));
 	memcpy(&h->time_to_live, &r->quick.life, sizeof(uint16_t));
-	h->hdr_checksum = (uint16_t)~sum;
+	h->hdr_checksum = (uint16_t)~usual_fold(sum);
 	memcpy(&h->src_addr, &r->quick.addresses, sizeof(uint64_t));
 	if (forward == TG_FORWARD_GRE)
 		gre_write(ip - shim, false);
 	else if (forward == TG_FORWARD_GUE)
 		gue_write(ip - shim, &(struct tg_gue){.hash = *hash}, true, IPPROTO_IPIP,
-			  p->ip_len);
+			  (uint16_t)len);
 	m->data_off = (uint16_t)(m->data_off - front);
-	m->data_len = (uint16_t)(RTE_ETHER_HDR_LEN + p->ip_len + front); /* without padding */
-	m->pkt_len = m->data_len;
+	m->data_len = (uint16_t)(RTE_ETHER_HDR_LEN + len + front); /* without padding */
+	m->pkt_len = RTE_ETHER_HDR_LEN + len + front;
 	return true;
 }
 

@@ -214,18 +214,17 @@ static inline void prefetch_entry(const struct tg_flow *f)
 	rte_prefetch0(f->far);
 }
 
-/* The entry in this bucket that has the hash's tag, on its way to the cache; NULL if there is none. */
-static inline struct tg_flow *find_tag(const struct tg_flow_table *t, uint64_t bucket,
-				       uint64_t hash)
+/* Is there an entry in this bucket that has the hash's tag? *f: it, on its way to the cache. */
+static inline bool find_tag(const struct tg_flow_table *t, uint64_t bucket, uint64_t hash,
+			    struct tg_flow **f)
 {
 	uint32_t c = match(bucket_tags(t, bucket), tag_of(hash));
-	struct tg_flow *f;
 
 	if (c == 0)
-		return NULL;
-	f = &t->entries[bucket * TG_FLOW_BUCKET + (unsigned int)__builtin_ctz(c)];
-	prefetch_entry(f);
-	return f;
+		return false;
+	*f = &t->entries[bucket * TG_FLOW_BUCKET + (unsigned int)__builtin_ctz(c)];
+	prefetch_entry(*f);
+	return true;
 }
 
 /* An ICMP error about the flow is no sign of life of its client. */
@@ -234,7 +233,9 @@ static inline void touch(struct tg_flow *f, const struct tg_pkt *p, uint64_t arr
 	if (unlikely((p->flags & TG_PKT_ICMP_ERROR) != 0))
 		return;
 	f->last_seen = arrival;
-	f->state = next_state(f->state, p);
+	if (unlikely(f->state != TG_FLOW_OPEN ||
+		     (p->tcp_flags & (TG_TCP_FIN | TG_TCP_RST | TG_TCP_SYN)) != 0))
+		f->state = next_state(f->state, p);
 }
 
 void tg_flow_touch(struct tg_flow *f, const struct tg_pkt *p, uint64_t arrival)
@@ -278,27 +279,32 @@ void tg_flow_lookup(struct tg_flow_table *t, struct tg_burst *b)
 	unsigned int n = 0, n_second = 0;
 
 	for (unsigned int i = 0; i < b->n; i++) {
+		uint64_t hash;
+
 		if (b->verdict[i] != TG_FORWARD)
 			continue;
-		b->hash[i] = hash_key(t, &b->pkt[i].key);
-		rte_prefetch0(bucket_tags(t, first_bucket(t, b->hash[i])));
+		hash = hash_key(t, &b->pkt[i].key);
+		rte_prefetch0(bucket_tags(t, first_bucket(t, hash)));
+		b->hash[i] = hash;
 		here[n++] = (uint8_t)i;
 	}
 	for (unsigned int k = 0; k < n; k++) {
 		unsigned int i = here[k];
+		uint64_t hash = b->hash[i];
 
-		b->flow[i] = find_tag(t, first_bucket(t, b->hash[i]), b->hash[i]);
-		if (b->flow[i] == NULL) {
-			rte_prefetch0(bucket_tags(t, second_bucket(t, b->hash[i])));
-			second[n_second++] = (uint8_t)i;
-		}
+		if (likely(find_tag(t, first_bucket(t, hash), hash, &b->flow[i])))
+			continue;
+		rte_prefetch0(bucket_tags(t, second_bucket(t, hash)));
+		second[n_second++] = (uint8_t)i;
 	}
 	for (unsigned int k = 0; k < n_second; k++) {
 		unsigned int i = second[k];
+		uint64_t hash = b->hash[i];
 
-		b->flow[i] = find_tag(t, second_bucket(t, b->hash[i]), b->hash[i]);
-		if (b->flow[i] == NULL)
-			prefetch_new(t, b->hash[i]);
+		if (find_tag(t, second_bucket(t, hash), hash, &b->flow[i]))
+			continue;
+		b->flow[i] = NULL;
+		prefetch_new(t, hash);
 	}
 	for (unsigned int k = 0; k < n; k++)
 		check_key(t, b, here[k]);

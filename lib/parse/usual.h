@@ -24,11 +24,11 @@
 #define USUAL_L4    (RTE_ETHER_HDR_LEN + 20)
 #define USUAL_PLAIN (USUAL_L4 + 20) /* bytes through TCP's fixed header */
 
-/* Bytes 12..19 and 20..27 of the frame, the first one highest: what of them must be what. */
-#define USUAL_TYPE       UINT64_C(0x0800450000000000) /* IPv4, version 4, header of five words */
-#define USUAL_TYPE_MASK  UINT64_C(0xffffff0000000000)
-#define USUAL_PROTO      UINT64_C(0x0000000600000000) /* neither MF nor an offset; TCP */
-#define USUAL_PROTO_MASK UINT64_C(0x3fff00ff00000000)
+/* Bytes 12..15 and 20..23 of the frame as they stand: what of them must be what. */
+#define USUAL_TYPE       rte_cpu_to_be_32(0x08004500u) /* IPv4, version 4, header of five words */
+#define USUAL_TYPE_MASK  rte_cpu_to_be_32(0xffffff00u)
+#define USUAL_PROTO      rte_cpu_to_be_32(IPPROTO_TCP) /* neither MF nor an offset */
+#define USUAL_PROTO_MASK rte_cpu_to_be_32(0x3fff00ffu)
 
 /* NOP, NOP, timestamps of 10 bytes */
 #define TCP_USUAL_TS 0x0101080au
@@ -36,12 +36,12 @@
 #define TLS_RECORD    5
 #define TLS_HANDSHAKE 0x1603u /* type handshake, major version 3 */
 
-static inline uint64_t frame_be64(const struct frame *f, uint32_t off)
+static inline uint32_t frame_word(const struct frame *f, uint32_t off)
 {
-	uint64_t v;
+	uint32_t v;
 
 	memcpy(&v, f->data + off, sizeof(v));
-	return rte_be_to_cpu_64(v);
+	return v;
 }
 
 /* The payload, which starts there in the frame: are its first two bytes those of a TLS handshake? */
@@ -59,30 +59,30 @@ static __rte_always_inline bool parse_usual(const struct frame *f, struct tg_pkt
 		uint8_t protocol, flags;
 		uint16_t service;
 	} rest = {IPPROTO_TCP, 0, TG_NO_SERVICE}; /* of the key, behind the ports */
-	uint32_t total, header, payload, src, dst, ports, tsecr = 0, known;
-	uint64_t type, proto, numbers;
+	uint32_t total, header, src, dst, ports, ack = 0, tsecr = 0;
 	uint16_t flags = 0;
 	uint8_t tcp_flags;
+	int32_t payload;
 
 	if (unlikely(f->len < USUAL_PLAIN || f->len != f->wire_len))
 		return false;
-	type = frame_be64(f, 12);
-	proto = frame_be64(f, 20);
-	if (unlikely(((type ^ USUAL_TYPE) & USUAL_TYPE_MASK) != 0 ||
-		     ((proto ^ USUAL_PROTO) & USUAL_PROTO_MASK) != 0))
+	if (unlikely((frame_word(f, 12) & USUAL_TYPE_MASK) != USUAL_TYPE ||
+		     (frame_word(f, 20) & USUAL_PROTO_MASK) != USUAL_PROTO))
 		return false;
-	total = (uint32_t)(type >> 16) & 0xffff;
+	total = frame_be16(f, 16);
 	header = (f->data[USUAL_L4 + 12] & 0xf0u) >> 2;
-	payload = USUAL_L4 + header;
-	if (unlikely(total > f->len - RTE_ETHER_HDR_LEN || total < 20 + header))
+	payload = (int32_t)(total - 20 - header);
+	if (unlikely(total > f->len - RTE_ETHER_HDR_LEN || payload < 0))
 		return false;
 	tcp_flags = f->data[USUAL_L4 + 13];
-	known = tcp_flags & TG_TCP_ACK ? UINT32_MAX : 0; /* without ACK they mean nothing */
+	if (likely((tcp_flags & TG_TCP_ACK) != 0)) /* without it the number means nothing */
+		ack = frame_be32(f, USUAL_L4 + 8);
 	if (likely(header == 32)) {
 		if (unlikely(frame_be32(f, USUAL_PLAIN) != TCP_USUAL_TS))
 			return false;
 		flags = TG_PKT_TS;
-		tsecr = frame_be32(f, USUAL_PLAIN + 8) & known;
+		if (likely((tcp_flags & TG_TCP_ACK) != 0))
+			tsecr = frame_be32(f, USUAL_PLAIN + 8);
 	} else if (header != 20) {
 		return false;
 	}
@@ -93,20 +93,19 @@ static __rte_always_inline bool parse_usual(const struct frame *f, struct tg_pkt
 	memcpy(&out->key.client_port, &ports, sizeof(ports)); /* and the service's, behind it */
 	memcpy(&out->key.protocol, &rest, sizeof(rest));
 	out->dst = tg_addr_from_v4(dst);
-	numbers = frame_be64(f, USUAL_L4 + 4);
-	out->seq = (uint32_t)(numbers >> 32);
-	out->ack = (uint32_t)numbers & known;
+	out->seq = frame_be32(f, USUAL_L4 + 4);
+	out->ack = ack;
 	out->tsecr = tsecr;
-	out->payload_len = (uint16_t)(RTE_ETHER_HDR_LEN + total - payload);
+	out->payload_len = (uint16_t)payload;
 	out->ip_len = (uint16_t)total;
-	if (out->payload_len >= TLS_RECORD)
-		flags |= usual_tls(f, payload);
+	if (payload >= TLS_RECORD)
+		flags |= usual_tls(f, USUAL_L4 + header);
 	out->flags = flags;
 	out->vlan = 0;
 	out->l3_off = RTE_ETHER_HDR_LEN;
 	out->l4_off = USUAL_L4;
 	out->tcp_flags = tcp_flags;
-	out->ttl = (uint8_t)(proto >> 40);
+	out->ttl = f->data[22];
 	return true;
 }
 

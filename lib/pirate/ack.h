@@ -42,7 +42,7 @@ static inline enum step step_of(uint32_t from, uint32_t to)
 /* Keep-alive (RFC 9293 section 3.8.4) and zero-window probes repeat the byte before seq_end. */
 static inline bool is_probe(const struct tg_ack_near *n, const struct tg_pkt *p)
 {
-	return n->seq_known && p->payload_len <= 1 && p->seq + 1 == n->seq_end;
+	return p->seq + 1 == n->seq_end && p->payload_len <= 1 && n->seq_known;
 }
 
 static inline bool is_new_payload(const struct tg_ack_near *n, const struct tg_pkt *p)
@@ -93,9 +93,10 @@ TG_ALWAYS void note_echo(const struct tg_pirate_config *c, struct tg_ack_near *n
 {
 	uint64_t end = arrival - n->t_req;
 
-	f->stamped = false;
-	if (!(p->flags & TG_PKT_TS) || end > c->longest / 2)
+	if (!(p->flags & TG_PKT_TS) || end > c->longest / 2) {
+		f->stamped = false;
 		return;
+	}
 	f->v_end = p->tsecr;
 	f->end = (uint32_t)(end >> c->gap_shift);
 	f->from = at != 0 ? units_of(c, at - n->t_req) : 0; /* no line: told when there is one */
