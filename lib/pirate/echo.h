@@ -27,11 +27,12 @@ static inline int32_t most(int32_t a, int32_t b)
 /* A signed duration in units, at the ends of the range when it is beyond. */
 static inline int32_t units_of(const struct tg_pirate_config *c, uint64_t ticks)
 {
+	const int64_t far = INT32_MAX / 4;
 	int64_t u = (int64_t)ticks >> c->gap_shift;
 
-	if (u > INT32_MAX / 4)
-		return INT32_MAX / 4;
-	return u < -(INT32_MAX / 4) ? -(INT32_MAX / 4) : (int32_t)u;
+	if ((uint64_t)(u + far) <= 2 * (uint64_t)far)
+		return (int32_t)u;
+	return (int32_t)(u > 0 ? far : -far);
 }
 
 static inline uint64_t ticks_of(const struct tg_pirate_config *c, int32_t units)
