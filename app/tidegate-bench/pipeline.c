@@ -47,8 +47,8 @@ struct source {
 	uint64_t next;
 	const struct frame *often, *seldom; /* three of four packets, one of four */
 	const struct frame *begins;         /* one of MIXED, of the flow `next`; NULL: none */
-	const struct tg_worker *worker; /* whose clock servers go by */
-	uint64_t ms;                    /* ticks */
+	const struct tg_worker *worker;     /* whose clock servers go by */
+	uint64_t ms;                        /* ticks */
 	uint32_t packets;
 	unsigned int bursts_left;
 	bool *stop; /* set with the last burst */
