@@ -318,8 +318,11 @@ static int pipeline_setup(const struct bench_family *f, uint64_t flows, void **s
 		.stop = &s->gateway.stop,
 	};
 	if (bench_steady) {
+		uint64_t hz = s->gateway.clock.hz;
+
 		s->steady = (struct steady){
-			.time = {.now = rte_rdtsc(), .spend = spend},
+			/* at a whole second: timestamps step at the same packets each time */
+			.time = {.now = (rte_rdtsc() / hz + 1) * hz, .spend = spend},
 			.packet = tg_ns_to_ticks(&s->gateway.clock, STEADY_NS),
 		};
 		s->gateway.worker[0]->virtual_time = &s->steady.time;
