@@ -778,6 +778,60 @@ def no_thread_keeps_rights():
 
 
 @case(root=True)
+def kernel_addresses_come_back():
+    """ports[].addresses are on the kernel's interface, and again some seconds after somebody took one away; of a tagged port they are not"""
+    twin = f"tgk{os.getpid() % 10000}"
+
+    def addresses():
+        said = subprocess.run(["ip", "-json", "address", "show", "dev", twin], capture_output=True, text=True).stdout
+        return {a["local"] for i in json.loads(said or "[]") for a in i["addr_info"] if a["scope"] == "global"}
+
+    def until(wanted, seconds):
+        end = time.time() + seconds
+        while addresses() != wanted and time.time() < end:
+            time.sleep(0.1)
+        assert addresses() == wanted, addresses()
+    for more, wanted in (({}, {"198.51.100.2", "198.51.100.9"}), ({"vlan": 7}, set())):
+        ports = [{"name": "front", "port": "0", "role": "client", "kernel": "net_tap5",
+                  "addresses": ["198.51.100.2/24", "198.51.100.9/24"], **more}, two_ports()[1]]
+        with Gateway([service()], ports=ports, front="net_tap0,iface=" + taps()[0], args=(f"--vdev=net_tap5,iface={twin}",)) as g:
+            if not wanted:
+                time.sleep(1)
+            until(wanted, 5)
+            if wanted:
+                # Linux takes the secondary address with the primary one
+                subprocess.run(["ip", "address", "del", "198.51.100.2/24", "dev", twin], check=True)
+                assert addresses() != wanted
+                until(wanted, 9)
+            assert g.stop() == 0, g.output()
+
+
+@case()
+def capture_stops_under_load():
+    """capture stop answers at once while packets come faster than they can be written; the file is whole and has what it told"""
+    g = Gateway([service()], front="net_null0", back="net_null1,no-rx=1")
+    g.document["control"]["captures"] = g.dir
+    g.write()
+    with g:
+        for name in ("one", "two"):
+            assert g.ask("capture start", name)["ok"]
+            time.sleep(1)
+            began = time.time()
+            told = g.ask("capture stop")["result"][0]
+            took = time.time() - began
+            assert took < 3 and told["packets"] > 100 and told["lost"] > 0, (took, told)
+            end = time.time() + 5
+            while g.ask("capture list")["result"] and time.time() < end:
+                time.sleep(0.05)
+            seen = subprocess.run(["tcpdump", "-nr", told["file"]], capture_output=True, text=True)
+            assert seen.returncode == 0 and "truncated" not in seen.stderr, seen.stderr
+            files = sorted(f for f in os.listdir(g.dir) if f.startswith(name + "-"))
+            if len(files) == 1:
+                assert len(seen.stdout.splitlines()) == told["packets"], (len(seen.stdout.splitlines()), told)
+        assert g.stop() == 0
+
+
+@case(root=True)
 def every_finding_has_its_command():
     """--check: each of its faults and notes is made to come up, and is followed by a line with the command that mends it"""
     said = []
@@ -828,7 +882,7 @@ def every_finding_has_its_command():
             assert any(f"fault: {sentence}" in out for out in said), f"not tried: {sentence}"
 
 
-@case(quick=True)
+@case()
 def start_faults_are_sentences():
     """Wrong port, missing file, bad configuration, busy socket: exit 1, the thing named"""
     def fails(g, *words):
@@ -1459,7 +1513,7 @@ def admitted(**more):
         "budget_per_s": 1000, "cost": "packet", "segments": {"hi_per_s": 500}, **more})
 
 
-@case(quick=True)
+@case()
 def bursts_wait_and_the_calm_go_on():
     burst, calm = datagrams("198.51.100", 3000, 20), datagrams("203.0.113", 3, 3)
     seen = {}
