@@ -777,6 +777,21 @@ def no_thread_keeps_rights():
                 assert g.stop() == 0, g.output()
 
 
+@case()
+def explanations_come_true():
+    """flow explain of flows that are not there yet names the servers that they then get; packet explain of their frames the same"""
+    flows = [syn(n) for n in range(40)]
+    with Gateway([service()], front="net_null0,no-rx=1", back="net_null1,no-rx=1") as g:
+        told = [g.ask("flow explain", f"tcp,{p[IP].src},{p[TCP].sport},{VIP},80")["result"]["server"] for p in flows]
+        mac = next(p["mac"] for p in g.ask("port list")["result"] if p["name"] == "front")
+        frames = [Ether(dst=mac, src=CLIENT_MAC) / p[IP] for p in flows]
+        again = [g.ask("packet explain", bytes(f).hex(), "front")["result"]["server"] for f in frames]
+        assert g.stop() == 0
+    _, out, _ = run(flows, [service()])
+    came = {p[TCP].sport: {server(n, k)["mac"]: n for n, k in (("a", 11), ("b", 12), ("c", 13))}[p.dst] for p in out}
+    assert told == again == [came[p[TCP].sport] for p in flows] and len(set(told)) == 3, (told, came)
+
+
 @case(root=True)
 def kernel_addresses_come_back():
     """ports[].addresses are on the kernel's interface, and again some seconds after somebody took one away; of a tagged port they are not"""
@@ -809,7 +824,7 @@ def kernel_addresses_come_back():
 @case()
 def capture_stops_under_load():
     """capture stop answers at once while packets come faster than they can be written; the file is whole and has what it told"""
-    g = Gateway([service()], front="net_null0", back="net_null1,no-rx=1")
+    g = Gateway([service()], front="net_null0", back="net_null1,no-rx=1", lcores="0@0,1@1")
     g.document["control"]["captures"] = g.dir
     g.write()
     with g:
