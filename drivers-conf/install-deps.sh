@@ -23,7 +23,7 @@ packages[test]="clang llvm libclang-rt-14-dev clang-format shellcheck doxygen li
 # To develop: lint, coverage, documentation, profiles, the clean-root trial.
 packages[dev]="gcovr graphviz gdb git debootstrap"
 # To build the Debian package and to try it in a clean root.
-packages[package]="debhelper dpkg-dev debootstrap mandoc man-db python3"
+packages[package]="build-essential debhelper dpkg-dev debootstrap mandoc man-db python3"
 
 usage() {
 	sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "$0"
