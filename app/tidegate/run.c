@@ -105,8 +105,6 @@ static void begin(struct loop *l)
 	const struct tg_gateway *g = l->g;
 	char err[2048];
 
-	if (tg_privilege_drop_others(err, sizeof(err)) != 0)
-		fprintf(stderr, "tidegate: warning: %s\n", err);
 	if (tg_privilege_drop() != 0) {
 		fprintf(stderr, "tidegate: cannot drop capabilities\n");
 		l->result = 1;
@@ -117,6 +115,9 @@ static void begin(struct loop *l)
 	}
 	if (l->result != 0)
 		return;
+	/* takes a millisecond, in which workers forward: after the file that may stop them */
+	if (tg_privilege_drop_others(err, sizeof(err)) != 0)
+		fprintf(stderr, "tidegate: warning: %s\n", err);
 	if (g->options->interactive)
 		tg_terminal_open(&l->terminal, l->g);
 	tg_notify_say(&l->notify, "READY=1\nMAINPID=%ld\nSTATUS=%s, %u workers, %u ports",
