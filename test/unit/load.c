@@ -77,7 +77,7 @@ static void tick(void)
 static void exchange(unsigned int id, unsigned int w, unsigned int n, uint64_t s_ns,
 		     uint64_t path_ns, double crowd)
 {
-	struct tg_server_stats *st = stats[id * WORKERS + w];
+	struct tg_server_stats *st = stats[w * SERVERS + id];
 
 	st->requests += n;
 	st->seen += n;
@@ -171,8 +171,8 @@ START_TEST(requests_there)
 	tick();
 	go_on(0, 400, 1, 8 * MS, 1);
 	stats[0]->waiting = 6;
-	stats[1]->waiting = 4;
-	stats[1]->fresh = 3;
+	stats[SERVERS]->waiting = 4;
+	stats[SERVERS]->fresh = 3;
 	tick();
 	ck_assert_uint_eq(view(0)->waiting, 10);
 	ck_assert_uint_eq(view(0)->fresh, 3);
@@ -264,7 +264,7 @@ START_TEST(absurd)
 		for (unsigned int t = 0; t < 40; t++) {
 			for (unsigned int s = 0; s < SERVERS; s++) {
 				exchange(s, 0, 1000000, s * 60000 * MS, 0, crowds[i]);
-				stats[s * WORKERS]->waiting = UINT32_MAX / 2;
+				stats[s]->waiting = UINT32_MAX / 2;
 			}
 			tick();
 		}
@@ -511,7 +511,7 @@ START_TEST(crowding)
 		config[i].workers = 4;
 		config[i].service_time_us = 10000 * (i + 1);
 	}
-	stats[2 * WORKERS]->fresh = 2;
+	stats[2]->fresh = 2;
 	tick();
 	is_near(costs.cost_ns[0], 10e6, 1e-6);
 	is_near(costs.cost_ns[2], 30e6 + 4 * 20e6 * 2 / 4 * 2 / 4, 1e-6);
