@@ -72,23 +72,26 @@ START_TEST(erlang_b_published)
 }
 END_TEST
 
+static const struct {
+	uint32_t c;
+	double rho, must_wait, wait;
+} published[] = {
+	{1, .9, .900000, 9.000000},  {2, .8, .711111, 1.777778}, {4, .9, .787753, 1.969383},
+	{8, .95, .844169, 2.110422}, {16, .5, .009019, .001127},
+};
+
 START_TEST(erlang_c_table)
 {
-	static const struct {
-		uint32_t c;
-		double rho, must_wait, wait;
-	} t[] = {
-		{1, .9, .900000, 9.000000},  {2, .8, .711111, 1.777778}, {4, .9, .787753, 1.969383},
-		{8, .95, .844169, 2.110422}, {16, .5, .009019, .001127},
-	};
+	for (unsigned int i = 0; i < sizeof(published) / sizeof(published[0]); i++) {
+		double number = published[i].c * published[i].rho *
+				(1 + tg_mmc_wait(published[i].c, published[i].rho));
 
-	for (unsigned int i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
-		double number = t[i].c * t[i].rho * (1 + tg_mmc_wait(t[i].c, t[i].rho));
-
-		ck_assert_double_eq_tol(tg_erlang_c(t[i].c, t[i].rho), t[i].must_wait, 5e-7);
-		ck_assert_double_eq_tol(tg_mmc_wait(t[i].c, t[i].rho), t[i].wait, 5e-7);
+		ck_assert_double_eq_tol(tg_erlang_c(published[i].c, published[i].rho),
+					published[i].must_wait, 5e-7);
+		ck_assert_double_eq_tol(tg_mmc_wait(published[i].c, published[i].rho),
+					published[i].wait, 5e-7);
 		/* Little's law */
-		NEAR(tg_mmc_number(t[i].c, t[i].rho), number, EXACT);
+		NEAR(tg_mmc_number(published[i].c, published[i].rho), number, EXACT);
 	}
 }
 END_TEST
@@ -204,6 +207,28 @@ START_TEST(implied_rho_inverts)
 		NEAR(tg_implied_rho(1, w, 1, 1), w / (1 + w), EXACT);
 	for (double rho = .95; rho < .99; rho += .005)
 		NEAR(tg_implied_rho(4096, tg_mmc_wait(4096, rho), 1, 1), rho, 1e-8);
+}
+END_TEST
+
+/* Each mean wait of the published table, and of the closed forms for one and two workers and for
+ * M/G/1, says which rho it is of. */
+START_TEST(implied_rho_of_the_table)
+{
+	for (unsigned int i = 0; i < sizeof(published) / sizeof(published[0]); i++)
+		NEAR(tg_implied_rho(published[i].c, published[i].wait, 1, 1), published[i].rho,
+		     1e-4);
+	for (double rho = .02; rho < .98; rho += .02) {
+		NEAR(tg_implied_rho(1, rho / (1 - rho), 1, 1), rho, EXACT);
+		NEAR(tg_implied_rho(2, rho * rho / (1 - rho * rho), 1, 1), rho, EXACT);
+		/* Pollaczek-Khinchine: constant service, and Pareto of shape 2.5 */
+		NEAR(tg_implied_rho(1, rho / (1 - rho) / 2, 1, 0), rho, EXACT);
+		NEAR(tg_implied_rho(1, rho / (1 - rho) * 1.8 / 2, 1, tg_pareto_cs2(2.5)), rho,
+		     EXACT);
+	}
+	/* Allen-Cunneen's own of Pareto, as printed */
+	NEAR(tg_implied_rho(4, .0783, 1, tg_pareto_cs2(2.5)), .5, 1e-3);
+	NEAR(tg_implied_rho(4, 1.772, 1, tg_pareto_cs2(2.5)), .9, 1e-3);
+	NEAR(tg_implied_rho(8, .585, 1, tg_pareto_cs2(3)), .9, 1e-3);
 }
 END_TEST
 
@@ -727,8 +752,8 @@ static Suite *suite(void)
 	UNIT_CASE(s, "erlang", erlang_b_is_its_sum, erlang_b_published, erlang_c_table,
 		  one_and_two_workers, erlang_is_monotonic, erlang_edges);
 	UNIT_CASE(s, "wait", allen_cunneen_exact_cases, allen_cunneen_pareto_values,
-		  allen_cunneen_edges, implied_rho_inverts, implied_rho_edges,
-		  marginal_wait_is_the_slope);
+		  allen_cunneen_edges, implied_rho_inverts, implied_rho_of_the_table,
+		  implied_rho_edges, marginal_wait_is_the_slope);
 	UNIT_CASE(s, "pareto", pareto_values, bounded_pareto_is_its_integral, bounded_pareto_edges);
 	UNIT_CASE(s, "percentile", percentile_and_headroom, headroom_edges);
 	UNIT_CASE(s, "observed", observed, observed_edges);
