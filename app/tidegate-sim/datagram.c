@@ -26,6 +26,7 @@ static struct tg_sim_packet *packet(struct tg_connection *c, uint64_t number, ui
 	p->seq = (uint32_t)number;
 	p->payload = (uint16_t)(bytes < DATAGRAM_MAX ? bytes : DATAGRAM_MAX);
 	p->first_byte = (uint8_t)(p->seq * UINT32_C(2654435761) >> 24); /* DNS: an id */
+	p->third_byte = 1;                                              /* .. and RD */
 	return p;
 }
 

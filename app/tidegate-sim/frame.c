@@ -106,8 +106,13 @@ static void write_udp(uint8_t *at, const struct tg_frame_path *path, const struc
 	};
 
 	memcpy(at, &h, sizeof(h));
-	if (p->payload > 0)
+	if (p->payload > 3) {
+		const uint8_t begins[4] = {p->first_byte, 0, p->third_byte, 0};
+
+		memcpy(at + sizeof(h), begins, sizeof(begins));
+	} else if (p->payload > 0) {
 		at[sizeof(h)] = p->first_byte;
+	}
 }
 
 bool tg_frame_write(struct rte_mbuf *m, const struct tg_frame_path *path,

@@ -37,6 +37,7 @@ struct tg_sim_packet {
 	uint16_t window;
 	uint8_t tcp_flags;
 	uint8_t first_byte; /* of a datagram's payload, as a QUIC header shows it */
+	uint8_t third_byte; /* the second and the fourth are 0 */
 	bool timestamps;
 	bool to_server;  /* client -> server: by way of a gateway */
 	uint16_t server; /* index in the scenario: sender of an answer, or where a gateway sent it */

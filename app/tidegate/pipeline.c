@@ -7,6 +7,7 @@
 #include "admission/admission.h"
 #include "auction/auction.h"
 #include "clamp.h"
+#include "counting.h"
 #include "entrance.h"
 #include "fragments.h"
 #include "guarding.h"
@@ -23,28 +24,6 @@
 
 #define HIDDEN_WAITS_S \
 	1 /* after which a client with hidden headers has its answer, or asks again */
-
-/* A connection's first exchange is kept apart only if it is TLS's, not the application's. */
-static void count_sample(struct tg_worker *w, struct tg_flow *f, struct tg_sample *s)
-{
-	struct tg_server_stats *st = tg_snapshot_stats(w->snapshot, f->server, w->index);
-
-	s->setup = s->setup && f->tls;
-	if (w->sample != NULL)
-		w->sample(w->sample_ctx, f, s);
-	if (s->unsure) { /* with a pause in it, perhaps: unknown is better than wrong */
-		st->unsure += s->count;
-		return;
-	}
-	if (s->setup) {
-		st->setup += s->count;
-		return;
-	}
-	st->exchanges[s->kind] += s->count;
-	tg_hist_record(&st->latency, tg_ticks_to_ns(&w->clock, s->latency), s->count);
-	if (s->server != TG_SAMPLE_UNKNOWN)
-		tg_hist_record(&st->server, tg_ticks_to_ns(&w->clock, s->server), s->count);
-}
 
 /* Is the server that the flow was given still there? */
 static inline bool server_stands(const struct tg_worker *w, const struct tg_flow *f)
@@ -164,6 +143,7 @@ static inline void waits_no_more(const struct tg_worker *w, struct tg_flow *f,
 	if (since == 0 || now <= since)
 		return;
 	st->seen++;
+	st->carried += f->estimator == TG_PIRATE_CARRIER;
 	st->seen_ns += tg_ticks_to_ns(&w->clock, now - since);
 	if (w->costs != NULL)
 		st->crowd_256 += __atomic_load_n(&w->costs->crowd_256[f->server], __ATOMIC_RELAXED);
@@ -181,7 +161,7 @@ static __rte_always_inline void measure(struct tg_worker *w, const struct view *
 		tg_pirate_open_quick(f->estimator, f->near, f->far, &since);
 	if (tg_pirate_arrive_quick(&v->pirate[p->key.service], &st->pirate, f->estimator, f->near,
 				   f->far, p, arrival, &s))
-		count_sample(w, f, &s);
+		tg_count_sample(w, f, &s);
 	/* answered, as it shows now; or broken off: then its age is what is known */
 	if (waits && !tg_pirate_open_quick(f->estimator, f->near, f->far, &since))
 		waits_no_more(w, f, st, since, arrival);
@@ -216,7 +196,7 @@ static void end_exchange(struct tg_worker *w, struct tg_flow *f, const struct tg
 		return;
 	if (tg_pirate_finish(&w->snapshot->pirate[p->key.service], &st->pirate, f->estimator,
 			     f->near, f->far, &s))
-		count_sample(w, f, &s);
+		tg_count_sample(w, f, &s);
 	f->estimator = TG_ESTIMATOR_OFF;
 	if (waits && st->waiting > 0)
 		tg_stat_set32(&st->waiting, st->waiting - 1);
@@ -387,7 +367,7 @@ static void flow_gone(void *ctx, struct tg_flow *f)
 	if (tg_pirate_finish(&w->snapshot->pirate[f->key.service],
 			     &tg_snapshot_stats(w->snapshot, f->server, w->index)->pirate,
 			     f->estimator, f->near, f->far, &s))
-		count_sample(w, f, &s);
+		tg_count_sample(w, f, &s);
 	leave_server(w, f);
 }
 

@@ -40,6 +40,9 @@ struct tg_server_stats {
 	uint64_t picked; /* flows that the policy would have placed here, of those whose server was seen */
 	uint64_t requests;  /* exchanges that opened */
 	uint64_t seen;      /* those whose answer, or end, has shown */
+	uint64_t pieces;    /* pieces that clients wrote, beside the first one of an exchange: .. */
+	uint64_t joined;    /* .. of those, requests in flight together with another */
+	uint64_t carried;   /* of seen: in tunnels */
 	uint64_t seen_ns;   /* sum over them: request's departure to when it showed */
 	uint64_t crowd_256; /* sum over them: requests there a worker of the server, times 256, as
 			       control told it then, at least 256 */

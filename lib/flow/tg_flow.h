@@ -57,6 +57,8 @@ enum tg_flow_state {
 #define TG_FLOW_RESTORED 16 /* read from a snapshot, no packet since: no estimator chosen yet */
 #define TG_FLOW_ENDED    32 /* the client has sent FIN or RST: no load of its server any more */
 
+#define TG_FLOW_TLS_BEGAN 2 /* tg_flow.tls: its first exchange is over, the second is not */
+
 struct tg_flow {
 	/* first line: every packet */
 	struct tg_key key;
@@ -65,8 +67,8 @@ struct tg_flow {
 	uint16_t server_generation; /* of that id when it was picked */
 	uint8_t state;              /* enum tg_flow_state. Written by flow */
 	uint8_t estimator;          /* private to the estimator */
-	uint8_t tls;    /* 1: a payload began like a TLS handshake. Written by the pipeline */
-	uint8_t asking; /* TG_FLOW_ASKED and so on. Written by the pipeline */
+	uint8_t tls; /* 1: a payload began like a TLS handshake; or TG_FLOW_TLS_BEGAN. Written by the pipeline */
+	uint8_t asking;               /* TG_FLOW_ASKED and so on. Written by the pipeline */
 	_Alignas(8) uint8_t near[24]; /* private to the estimator */
 	/* second line */
 	uint8_t far[64]; /* private to the estimator */

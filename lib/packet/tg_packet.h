@@ -78,6 +78,7 @@ static inline int tg_key_eq(const struct tg_key *a, const struct tg_key *b)
 	0x0800 /* from a server to a client: key and dst are the connection's, turned round */
 
 #define TG_PKT_NO_ENTRY 0x1000 /* flows begin too fast: served without an entry */
+#define TG_PKT_TUNNEL   0x4000 /* UDP payload begins like a WireGuard message */
 #define TG_PKT_BY_HASH \
 	0x2000 /* a flow that may have begun so: its server is the consistent hash's */
 

@@ -11,6 +11,7 @@
 #define TCP_OPTION_TS_LEN 10
 #define UDP_HEADER        8
 #define UDP_FIXED         6
+#define WIREGUARD_LEAST   32
 
 static void read_ports(const struct frame *f, uint32_t off, struct tg_pkt *out)
 {
@@ -82,6 +83,14 @@ static enum tg_reason read_tcp(const struct frame *f, uint32_t off, struct tg_pk
 	return TG_DROP_NONE;
 }
 
+/* A message's type, 1 to 4, and three bytes of zero, as no other protocol in wide use begins (a DNS query of id
+ * 256 to 1024 that wants no recursion does); an empty data message is the shortest (WireGuard, section 5.4). */
+static bool is_wireguard(const struct frame *f, uint32_t off, uint32_t payload)
+{
+	return payload >= WIREGUARD_LEAST && frame_has(f, off, 4) &&
+	       frame_be32(f, off) - (1u << 24) <= 3u << 24 && (frame_be32(f, off) & 0xffffff) == 0;
+}
+
 /* UDP, and UDP-Lite, whose length field is what its checksum covers (RFC 3828 section 3.1). */
 static enum tg_reason read_udp(const struct frame *f, uint32_t off, bool lite, struct tg_pkt *out)
 {
@@ -96,6 +105,8 @@ static enum tg_reason read_udp(const struct frame *f, uint32_t off, bool lite, s
 		return TG_DROP_L4_HEADER;
 	read_ports(f, off, out);
 	out->payload_len = (uint16_t)((lite ? size : field) - UDP_HEADER);
+	if (is_wireguard(f, off + UDP_HEADER, out->payload_len))
+		out->flags |= TG_PKT_TUNNEL;
 	return TG_DROP_NONE;
 }
 

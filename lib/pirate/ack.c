@@ -94,6 +94,15 @@ static void judge_server(const struct tg_pirate_config *c, struct tg_pirate_serv
 	s->usual = (uint32_t)most(usual, 1);
 }
 
+/* Several pieces were written, requests of their own perhaps: what the first answer took. */
+static uint64_t of_one(const struct tg_pirate_config *c, const struct tg_ack_near *n,
+		       const struct tg_ack_far *f, uint64_t latency, bool echo)
+{
+	uint64_t first = (uint64_t)f->late.first << c->gap_shift;
+
+	return !echo && n->asked > 1 && first < latency ? first : latency;
+}
+
 void tg_ack_emit(const struct tg_pirate_config *c, struct tg_pirate_server *s,
 		 struct tg_ack_near *n, struct tg_ack_far *f, struct tg_sample *out, bool echo)
 {
@@ -104,14 +113,16 @@ void tg_ack_emit(const struct tg_pirate_config *c, struct tg_pirate_server *s,
 	if (n->lost)
 		out->server = TG_SAMPLE_UNKNOWN;
 	else if (out->kind == TG_ESTIMATOR_ACK)
-		out->server = server_time(c, f, out->latency);
+		out->server = server_time(c, f, of_one(c, n, f, out->latency, echo));
 	if (s != NULL && out->server != TG_SAMPLE_UNKNOWN && !out->unsure)
 		judge_server(c, s, f, out);
 	out->count = 1;
-	out->batch = n->batch;
+	out->batch = n->batch || n->several;
+	out->pieces = n->asked;
+	n->asked = 0;
 	out->setup = n->setup;
 	n->setup = 0;
-	n->batch = 0;
+	n->batch = n->several = 0;
 	n->state = TG_ACK_IDLE;
 }
 

@@ -8,10 +8,10 @@
 #ifndef TG_PIRATE_ACK_H
 #define TG_PIRATE_ACK_H
 
+#include "ack_number.h"
 #include "echo.h"
 
 #define LOSSES_MOST 32
-#define WINDOW_MAX  (1u << 30)
 #define ONE_SEGMENT 536 /* RFC 9293 section 3.7.1: the least maximum; more may have come as two */
 
 /* Each caller has its own: what is a constant there, and the registers. */
@@ -27,35 +27,6 @@ void tg_ack_syn_departs(const struct tg_pirate_config *c, struct tg_pirate_serve
 			struct tg_ack_near *n, struct tg_ack_far *f, const struct tg_pkt *p,
 			uint64_t arrival, uint64_t departure);
 void tg_ack_sent_again(struct tg_pirate_server *s, struct tg_ack_near *n, uint32_t end);
-
-enum step { STEP_NONE, STEP_AHEAD, STEP_WILD };
-
-static inline enum step step_of(uint32_t from, uint32_t to)
-{
-	uint32_t d = to - from;
-
-	if (d - 1 < WINDOW_MAX)
-		return STEP_AHEAD;
-	return 0 - d <= WINDOW_MAX ? STEP_NONE : STEP_WILD;
-}
-
-/* Keep-alive (RFC 9293 section 3.8.4) and zero-window probes repeat the byte before seq_end. */
-static inline bool is_probe(const struct tg_ack_near *n, const struct tg_pkt *p)
-{
-	return p->seq + 1 == n->seq_end && p->payload_len <= 1 && n->seq_known;
-}
-
-static inline bool is_new_payload(const struct tg_ack_near *n, const struct tg_pkt *p)
-{
-	return p->payload_len > 0 && n->seq_known &&
-	       step_of(n->seq_end, p->seq + p->payload_len) == STEP_AHEAD;
-}
-
-static inline void set_waited(struct tg_ack_near *n, uint64_t waited)
-{
-	n->waited_low = (uint32_t)waited;
-	n->waited_high = (uint16_t)(waited >> 32);
-}
 
 /* The first answer seen. Time that went back, or stood still for longer than an exchange takes,
  * tells nothing about this one. */
@@ -123,6 +94,17 @@ static inline bool shows_loss(const struct tg_ack_near *n, const struct tg_pkt *
 	return n->seq_known && p->seq - n->seq_end - 2 < WINDOW_MAX;
 }
 
+/*
+ * More of the answer, to what the client wrote in several pieces: requests of their own, or one in parts?
+ * What the server wrote at another time is another answer, as far as anyone can tell. S is then the first one's,
+ * the only one that is known to have waited for nobody of its own connection.
+ */
+static inline bool is_another(const struct tg_ack_near *n, const struct tg_ack_far *f,
+			      const struct tg_pkt *p, bool echo)
+{
+	return n->asked > 1 && echo && f->stamped && p->tsecr != f->v_end;
+}
+
 /* The acknowledgement number is ahead. at: where the line has what it echoes; 0: no line. */
 TG_ALWAYS void advances(const struct tg_pirate_config *c, struct tg_pirate_server *s,
 			struct tg_ack_near *n, struct tg_ack_far *f, const struct tg_pkt *p,
@@ -139,14 +121,18 @@ TG_ALWAYS void advances(const struct tg_pirate_config *c, struct tg_pirate_serve
 			return;
 		}
 		answer_begins(c, n, pure, arrival);
+		if (!echo)
+			f->late.first = (uint32_t)((arrival - n->t_req) >> c->gap_shift);
 	} else if (n->state == TG_ACK_RESP && p->ack - n->ack != 1) {
 		/* by one: the server's FIN far more often than an answer's last byte; it may come
 		 * much later */
 		answer_goes_on(c, n, pure, arrival);
+		if (is_another(n, f, p, echo))
+			n->several = 1;
 	} else {
 		return;
 	}
-	if (n->state != TG_ACK_RESP)
+	if (n->state != TG_ACK_RESP || n->several)
 		return;
 	if (echo)
 		note_echo(c, n, f, p, pure, at, arrival);
@@ -163,7 +149,7 @@ TG_ALWAYS void acknowledge(const struct tg_pirate_config *c, struct tg_pirate_se
 		return;
 	case STEP_WILD:
 		n->state = TG_ACK_IDLE;
-		n->batch = 0;
+		n->batch = n->several = 0;
 		break;
 	case STEP_AHEAD:
 		advances(c, s, n, f, p, at, arrival, echo);
@@ -194,6 +180,12 @@ static inline __attribute__((always_inline)) bool ack_arrives(
 		return false;
 	tg_ack_emit(c, s, n, f, out, echo);
 	return true;
+}
+
+/* What the client pushes is the end of something that it wrote. */
+static inline void count_write(struct tg_ack_near *n, const struct tg_pkt *p)
+{
+	n->asked += (p->tcp_flags & TG_TCP_PSH) != 0 && n->asked != UINT8_MAX;
 }
 
 /* A packet of the request, perhaps not its first. One that the driver took late does not make the
@@ -237,11 +229,17 @@ TG_ALWAYS void ack_departs(const struct tg_pirate_config *c, struct tg_pirate_se
 	n->seq_known = 1;
 	if (p->payload_len == 0)
 		return;
-	/* An acknowledgement overtook it in here, so whose answer that was cannot be told. */
-	if (step == STEP_WILD || (n->ack_known && step_of(p->ack, n->ack) != STEP_NONE))
+	count_write(n, p);
+	if (step == STEP_WILD) {
 		n->state = TG_ACK_IDLE;
-	else
+	} else if (n->ack_known && step_of(p->ack, n->ack) != STEP_NONE) {
+		/* An acknowledgement overtook it in here, so whose answer that was cannot be told: an
+		 * older request's mostly, and this one is in flight with what follows. */
+		n->state = TG_ACK_IDLE;
+		n->batch = 1;
+	} else {
 		open_exchange(c, n, f, arrival, departure);
+	}
 }
 
 #endif

@@ -177,7 +177,7 @@ static void latency(const struct tg_pirate_config *c, struct tg_pirate_server *s
 		wide = period + slowest(s, f, period);
 	int32_t x = least(f->from + trip(f, period, low), end);
 	int32_t lo = most(x, 0), hi = most(least(x + wide, end), lo);
-	uint64_t waited = tg_ack_waited(n);
+	uint64_t waited = n->several ? ticks_of(c, end) : tg_ack_waited(n);
 
 	out->confidence = n->batch ? TG_CONFIDENCE_FAIR : TG_CONFIDENCE_GOOD;
 	out->bound = false;
@@ -291,5 +291,9 @@ bool tg_echo_sample(const struct tg_pirate_config *c, struct tg_pirate_server *s
 	out->kind = TG_ESTIMATOR_ECHO;
 	latency(c, s, n, f, out);
 	server_time(c, s, n, f, out);
+	if (n->several) {
+		out->latency = out->hi = tg_ack_waited(n) > out->hi ? tg_ack_waited(n) : out->hi;
+		out->confidence = TG_CONFIDENCE_FAIR;
+	}
 	return true;
 }

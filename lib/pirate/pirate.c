@@ -57,12 +57,27 @@ struct tg_pirate_config tg_pirate_compile(const struct tg_pirate_params *params,
 	return c;
 }
 
-/* What a flow is measured by: an enum tg_estimator, or this for gaps read by the envelope rule. */
+/* What a flow is measured by: an enum tg_estimator; for gaps read by the envelope rule this, or, of what carries
+ * flows of others, TG_PIRATE_CARRIER. */
 #define BY_ENVELOPE TG_ESTIMATOR_COUNT
 
-static uint8_t by_gaps(const struct tg_pirate_config *c)
+static bool is_envelope(uint8_t estimator)
 {
-	return c->gap_rule == TG_GAP_ENVELOPE ? BY_ENVELOPE : TG_ESTIMATOR_GAP;
+	return estimator == BY_ENVELOPE || estimator == TG_PIRATE_CARRIER;
+}
+
+/* ESP, GRE, IP in IP and the like: any number of conversations in one. */
+static bool is_carrier(const struct tg_pkt *p)
+{
+	return p->key.protocol != IPPROTO_TCP &&
+	       (!tg_has_ports(p->key.protocol) || (p->flags & TG_PKT_TUNNEL) != 0);
+}
+
+static uint8_t by_gaps(const struct tg_pirate_config *c, const struct tg_pkt *p)
+{
+	if (c->gap_rule != TG_GAP_ENVELOPE)
+		return TG_ESTIMATOR_GAP;
+	return is_carrier(p) ? TG_PIRATE_CARRIER : BY_ENVELOPE;
 }
 
 uint8_t tg_pirate_choose(const struct tg_pirate_config *c, const struct tg_pkt *p)
@@ -77,14 +92,14 @@ uint8_t tg_pirate_choose(const struct tg_pirate_config *c, const struct tg_pkt *
 	switch (c->estimator) {
 	case TG_ESTIMATOR_AUTO:
 		if (!tcp)
-			return by_gaps(c);
+			return by_gaps(c, p);
 		return p->flags & TG_PKT_TS ? TG_ESTIMATOR_ECHO : TG_ESTIMATOR_ACK;
 	case TG_ESTIMATOR_ECHO:
 		return tcp ? TG_ESTIMATOR_ECHO : TG_ESTIMATOR_OFF;
 	case TG_ESTIMATOR_ACK:
 		return tcp ? TG_ESTIMATOR_ACK : TG_ESTIMATOR_OFF;
 	case TG_ESTIMATOR_GAP:
-		return by_gaps(c);
+		return by_gaps(c, p);
 	default:
 		return TG_ESTIMATOR_OFF;
 	}
@@ -98,7 +113,7 @@ bool tg_pirate_arrive(const struct tg_pirate_config *c, struct tg_pirate_server 
 		return tg_ack_arrive(c, server, near, far, p, arrival, out);
 	if (estimator == TG_ESTIMATOR_ECHO)
 		return tg_echo_arrive(c, server, near, far, p, arrival, out);
-	if (estimator == BY_ENVELOPE) {
+	if (is_envelope(estimator)) {
 		tg_envelope_hears(c, near, p->ip_len, arrival);
 		return tg_envelope_arrive(c, server, near, far, out);
 	}
@@ -113,7 +128,7 @@ void tg_pirate_depart(const struct tg_pirate_config *c, struct tg_pirate_server 
 {
 	if (estimator == TG_ESTIMATOR_ACK || estimator == TG_ESTIMATOR_ECHO)
 		tg_ack_depart(c, server, near, far, p, arrival, departure);
-	else if (estimator == BY_ENVELOPE)
+	else if (is_envelope(estimator))
 		tg_envelope_depart(c, near, far, p, arrival);
 	else if (estimator == TG_ESTIMATOR_GAP)
 		tg_gap_depart(c, near, far, arrival);
@@ -126,7 +141,7 @@ bool tg_pirate_finish(const struct tg_pirate_config *c, struct tg_pirate_server 
 		return tg_ack_finish(c, near, far, out);
 	if (estimator == TG_ESTIMATOR_ECHO)
 		return tg_echo_finish(c, server, near, far, out);
-	if (estimator == BY_ENVELOPE)
+	if (is_envelope(estimator))
 		return tg_envelope_close(c, server, near, far, out);
 	if (estimator == TG_ESTIMATOR_GAP)
 		return tg_gap_finish(c, near, far, out);
@@ -138,7 +153,7 @@ bool tg_pirate_opens(const struct tg_pirate_config *c, uint8_t estimator, const 
 {
 	if (estimator == TG_ESTIMATOR_ACK || estimator == TG_ESTIMATOR_ECHO)
 		return tg_ack_opens(near, p);
-	if (estimator == BY_ENVELOPE)
+	if (is_envelope(estimator))
 		return tg_envelope_opens(c, near, far, p->ip_len, arrival);
 	if (estimator == TG_ESTIMATOR_GAP)
 		return tg_gap_opens(c, near, arrival);
@@ -158,7 +173,7 @@ bool tg_pirate_open(uint8_t estimator, const void *near, const void *far, uint64
 {
 	const struct tg_ack_near *n = near;
 
-	if (estimator == BY_ENVELOPE)
+	if (is_envelope(estimator))
 		return tg_envelope_open(near, far, since);
 	if ((estimator != TG_ESTIMATOR_ACK && estimator != TG_ESTIMATOR_ECHO) ||
 	    n->state != TG_ACK_REQ)
@@ -169,5 +184,5 @@ bool tg_pirate_open(uint8_t estimator, const void *near, const void *far, uint64
 
 bool tg_pirate_guesses(uint8_t estimator)
 {
-	return estimator == BY_ENVELOPE;
+	return is_envelope(estimator);
 }

@@ -60,6 +60,10 @@ enum tg_gap_rule {
 	TG_GAP_TOP_MODE,     /* the causal mode alone */
 };
 
+/* What measures a flow that carries others' (a tunnel), as tg_pirate_choose says it: how many wait in it is not
+ * to be seen. */
+#define TG_PIRATE_CARRIER (TG_ESTIMATOR_COUNT + 1)
+
 #define TG_PIRATE_LONGEST_S 60 /* an exchange takes no longer than this */
 
 /* What the operator sets, per service. */
@@ -92,12 +96,14 @@ struct tg_pirate_config {
 #define TG_SAMPLE_UNKNOWN UINT64_MAX
 
 struct tg_sample {
-	uint64_t latency;   /* ticks, L: within [lo, hi] */
-	uint64_t lo, hi;    /* ticks: L's interval */
-	uint64_t server;    /* ticks, S, or TG_SAMPLE_UNKNOWN */
-	uint64_t grain;     /* ticks: where timestamps alone tell L, what they count in; else 0 */
-	uint32_t count;     /* exchanges it stands for: 1, or the causal gaps of a gap epoch */
-	uint8_t kind;       /* TG_ESTIMATOR_GAP, TG_ESTIMATOR_ACK or TG_ESTIMATOR_ECHO */
+	uint64_t latency; /* ticks, L: within [lo, hi] */
+	uint64_t lo, hi;  /* ticks: L's interval */
+	uint64_t server;  /* ticks, S, or TG_SAMPLE_UNKNOWN */
+	uint64_t grain;   /* ticks: where timestamps alone tell L, what they count in; else 0 */
+	uint32_t count;   /* exchanges it stands for: 1, or the causal gaps of a gap epoch */
+	uint8_t pieces; /* of an exchange, what the client wrote one by one: parts of a request, or
+			     * requests of their own, as they are if it is a batch */
+	uint8_t kind;   /* TG_ESTIMATOR_GAP, TG_ESTIMATOR_ACK or TG_ESTIMATOR_ECHO */
 	uint8_t confidence; /* TG_CONFIDENCE_* */
 	bool unsure; /* no figure to publish: a pause may be in it, or few of the server's are sure */
 	bool batch; /* several requests were in flight: not one request's latency */

@@ -47,8 +47,8 @@ def windows(results, service, quantity):
 
 def requests_there(results, service):
     """Of the requests at each server, by replication: as windows() has it, with time means in place of times; and by how
-    much means over 100 ms differ, of the mean there (the worse server). None: never anything at a server, as gap, which
-    does not know when a request is open, has it."""
+    much means over 100 ms differ, of the mean there (the worse server). None: not published, as where headers do not tell the
+    number."""
     answered = {s["name"]: next((t["answered"] for t in s["services"] if t["service"] == service), {"mean": 0})
                 for s in results["servers"]}
     report = next(s for s in results["gateways"][0]["services"] if s["name"] == service)

@@ -39,9 +39,10 @@ class Workload:
 
     def __init__(self, name, group, *, exchanges=1250, cycle_ms=7.0, service_ms=SERVICE_MS, workers=64, clients=CLIENTS,
                  estimators=None, udp=False, load=None, warmup=1.0, tags=(), per_visit=1, narrow=False,
-                 no_server_truth=False):
+                 no_server_truth=False, uncounted=False):
         self.name, self.group, self.tags = name, group, tags
         self.narrow, self.no_server_truth = narrow, no_server_truth
+        self.uncounted = uncounted  # headers do not tell how many requests there are
         self.estimators = estimators or (UDP if udp else TCP)
         self.protocol, self.workers, self.service_ms, self.warmup = "udp" if udp else "tcp", workers, service_ms, warmup
         if load is None:
@@ -91,19 +92,19 @@ def client_kinds():
     yield Workload("answers of 100 KB", {"answer_bytes": 100000}, exchanges=500, no_server_truth=True)
     yield Workload("answers of 10 MB", {"answer_bytes": 10000000, "from_server": {"delay_us": 100, "rate_mbps": 10000}},
                    exchanges=20, clients=8, cycle_ms=250, warmup=0.5, no_server_truth=True)
-    yield Workload("pipeline of 8", {"depth": 8}, per_visit=8, clients=16, exchanges=2500)
-    yield Workload("bursts of 8, all waited for", {"burst": 8}, per_visit=8, clients=16, cycle_ms=25)
+    yield Workload("pipeline of 8", {"depth": 8}, per_visit=8, clients=16, exchanges=2500, uncounted=True)
+    yield Workload("bursts of 8, all waited for", {"burst": 8}, per_visit=8, clients=16, cycle_ms=25, uncounted=True)
     yield Workload("pages of 1 + 8 objects", {"objects": 8, "page_connections": 6, "think_us": exponential(50000)},
                    per_visit=9, cycle_ms=75, clients=24, warmup=2.0)
     yield Workload("a connection a request", {"requests": 1}, warmup=2.5)
     yield Workload("answers in 3 writes, 4 ms apart", {"writes": 3, "write_gap_us": 4000}, cycle_ms=15,
                    no_server_truth=True)
-    yield Workload("datagrams", {"traffic": "datagram"}, udp=True, exchanges=3200)
+    yield Workload("datagrams", {"traffic": "datagram"}, udp=True, exchanges=3200, uncounted=True)
     yield Workload("QUIC, closed loop", {"traffic": "quic"}, udp=True, exchanges=9600, warmup=2.0, tags=("closed loop",))
     yield Workload("QUIC, think 200 ms before 10 %",
                    {"traffic": "quic", "think_us": exponential(200000), "think_share": 0.1}, udp=True, cycle_ms=27,
                    exchanges=3200, warmup=2.0)
-    yield Workload("tunnel of 4 users", {"traffic": "tunnel"}, udp=True, exchanges=3200)
+    yield Workload("tunnel of 4 users", {"traffic": "tunnel"}, udp=True, exchanges=3200, uncounted=True)
 
 
 def paths():

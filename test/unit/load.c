@@ -183,6 +183,67 @@ START_TEST(requests_there)
 }
 END_TEST
 
+/* What clients write in pieces is one request or several: one a flow at least, and no number is published. */
+START_TEST(requests_together)
+{
+	set_up();
+	tick();
+	ck_assert_int_eq(view(0)->in_system_kind, TG_REQUESTS_UNKNOWN); /* nothing came yet */
+	go_on(0, 400, 10, 8 * MS, 1);
+	stats[0]->waiting = 10;
+	tick();
+	ck_assert_int_eq(view(0)->in_system_kind, TG_REQUESTS_COUNTED);
+	is_near(view(0)->in_system, 8, .001);
+	for (unsigned int i = 0; i < 400; i++) { /* one more in twenty exchanges: still a count */
+		stats[0]->pieces += i & 1;
+		go_on(0, 1, 10, 8 * MS, 1);
+	}
+	ck_assert_int_eq(view(0)->in_system_kind, TG_REQUESTS_COUNTED);
+	is_near(view(0)->in_system, 8, .001);
+	for (unsigned int i = 0; i < 4000; i++) {
+		stats[SERVERS]->pieces += 30;
+		go_on(0, 1, 10, 8 * MS, 1);
+	}
+	ck_assert_int_eq(view(0)->in_system_kind, TG_REQUESTS_AT_LEAST);
+	is_near(view(0)->in_system_bound, 8, .001);
+	is_near(view(0)->in_system, 8, .001); /* they may be parts of requests */
+	for (unsigned int i = 0; i < 12000; i++) {
+		stats[SERVERS]->pieces += 30;
+		stats[SERVERS]->joined += 30;
+		go_on(0, 1, 10, 8 * MS, 1);
+	}
+	ck_assert_int_eq(view(0)->in_system_kind, TG_REQUESTS_AT_LEAST);
+	is_near(view(0)->in_system_bound, 8, .001);
+	is_near(view(0)->in_system, 4 * 8, .01); /* several answers: they are requests */
+	is_near(costs.load_256[0], 4 * 8 * 256, .01);
+	tear_down();
+}
+END_TEST
+
+static enum tg_requests_kind kind_of(double seen, double measured, double unsure, double pieces,
+				     double carried)
+{
+	struct tg_vouch v = {seen, measured, unsure, pieces, 0, carried};
+
+	return tg_vouch_kind(&v);
+}
+
+START_TEST(requests_by_what_is_known)
+{
+	ck_assert_int_eq(kind_of(0, 0, 0, 0, 0), TG_REQUESTS_COUNTED); /* idle */
+	ck_assert_int_eq(kind_of(100, 100, 0, 0, 0), TG_REQUESTS_COUNTED);
+	ck_assert_int_eq(kind_of(100, 40, 59, 0, 0), TG_REQUESTS_COUNTED);
+	ck_assert_int_eq(kind_of(100, 39, 60, 0, 0), TG_REQUESTS_AT_MOST);
+	ck_assert_int_eq(kind_of(100, 0, 0, 0, 0), TG_REQUESTS_AT_MOST); /* short flows */
+	ck_assert_int_eq(kind_of(100, 100, 0, 9, 0), TG_REQUESTS_COUNTED);
+	ck_assert_int_eq(kind_of(100, 100, 0, 11, 0), TG_REQUESTS_AT_LEAST);
+	ck_assert_int_eq(kind_of(100, 30, 60, 40, 0), TG_REQUESTS_UNKNOWN);
+	ck_assert_int_eq(kind_of(100, 100, 0, 0, 11), TG_REQUESTS_UNKNOWN);
+	ck_assert_int_eq(kind_of(0, 100, 0, 0, 0),
+			 TG_REQUESTS_UNKNOWN); /* the published gap rule */
+}
+END_TEST
+
 /* S of an exchange may be known a tick before or after its answer shows; the path is none the longer. */
 START_TEST(path_over_ticks)
 {
@@ -573,8 +634,8 @@ static Suite *suite(void)
 	Suite *s = suite_create("load");
 
 	UNIT_CASE(s, "observed", nothing_known, service_and_path, service_while_crowded,
-		  slowness_shows_within_half_a_second, requests_there, path_over_ticks, hung,
-		  latency_stands_for_s);
+		  slowness_shows_within_half_a_second, requests_there, requests_together,
+		  requests_by_what_is_known, path_over_ticks, hung, latency_stands_for_s);
 	UNIT_CASE(s, "configured", configured, absurd);
 	UNIT_CASE(s, "predicted", model_keeps_to_what_was_seen, model_as_written,
 		  predictions_are_mended, what_was_right_once_is_forgotten, chance_is_not_mended,

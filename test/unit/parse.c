@@ -187,6 +187,32 @@ START_TEST(udp_payloads)
 }
 END_TEST
 
+/* Type 1 to 4, three bytes of 0, 32 bytes or more. */
+START_TEST(wireguard)
+{
+	for (unsigned int type = 0; type < 6; type++) {
+		ip4(&m, IPPROTO_UDP);
+		udp(&m, 32);
+		frame_end(&m);
+		m.b[42] = (uint8_t)type;
+		ck_assert_int_eq(parse(&m, &p), TG_DROP_NONE);
+		ck_assert_uint_eq(p.flags, type >= 1 && type <= 4 ? TG_PKT_TUNNEL : 0);
+		for (unsigned int k = 43; k < 46; k++) {
+			m.b[k] = 1;
+			ck_assert_int_eq(parse(&m, &p), TG_DROP_NONE);
+			ck_assert_uint_eq(p.flags, 0);
+			m.b[k] = 0;
+		}
+	}
+	ip4(&m, IPPROTO_UDP);
+	udp(&m, 31);
+	frame_end(&m);
+	m.b[42] = 4;
+	ck_assert_int_eq(parse(&m, &p), TG_DROP_NONE);
+	ck_assert_uint_eq(p.flags, 0);
+}
+END_TEST
+
 START_TEST(udp_lengths)
 {
 	ip4(&m, IPPROTO_UDP);
@@ -729,7 +755,7 @@ static Suite *suite(void)
 
 	UNIT_CASE(s, "tcp", tcp4, tcp6, tcp_timestamps, tcp_options_malformed, tcp_lengths, tcp_tls,
 		  padding_is_no_payload);
-	UNIT_CASE(s, "udp", udp_payloads, udp_lengths, udp_lite);
+	UNIT_CASE(s, "udp", udp_payloads, wireguard, udp_lengths, udp_lite);
 	UNIT_CASE(s, "others", portless, icmp_types, icmp_lengths, icmp_quotes, icmp_quotes_cut);
 	UNIT_CASE(s, "link", vlan_tags, vlan_types, other_links, arp);
 	UNIT_CASE(s, "ip4", ip4_header_faults, ip4_lengths, ip4_options, ip4_fragments,

@@ -55,6 +55,22 @@ START_TEST(last_advance_ends_the_answer)
 }
 END_TEST
 
+START_TEST(burst_has_the_first_answers_s)
+{
+	struct rig r;
+
+	connect_tcp(&r);
+	for (uint32_t i = 0; i < 4; i++)
+		tcp(&r, 1 * MS, PSH, 1001 + 50 * i, 50, 5001);
+	for (uint32_t i = 1; i <= 4; i++)
+		ck_assert(!tcp(&r, (1 + 3 * i) * MS, ACK, 1201, 0, 5001 + i * 200));
+	ck_assert(tcp(&r, 30 * MS, PSH, 1201, 50, 5801));
+	ck_assert_uint_eq(r.last.latency, 12 * MS);
+	ck_assert_uint_eq(r.last.server >> r.c.gap_shift, (3 * MS - 100 * US) >> r.c.gap_shift);
+	ck_assert_uint_eq(r.last.pieces, 4);
+}
+END_TEST
+
 START_TEST(request_of_many_segments_starts_at_its_last)
 {
 	struct rig r;
@@ -641,7 +657,7 @@ static Suite *suite(void)
 	Suite *s = suite_create("pirate_ack");
 
 	UNIT_CASE(s, "ack", pure_ack_ends_the_answer, last_advance_ends_the_answer,
-		  request_of_many_segments_starts_at_its_last,
+		  burst_has_the_first_answers_s, request_of_many_segments_starts_at_its_last,
 		  request_that_acknowledges_ends_the_answer_itself,
 		  request_that_acknowledges_adds_no_thinking,
 		  fin_ends_an_answer_that_nothing_acknowledged, fin_of_the_server_is_no_answer,

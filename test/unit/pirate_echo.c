@@ -126,6 +126,126 @@ START_TEST(requests_in_flight_are_one_batch)
 }
 END_TEST
 
+/* Eight requests at once, answered one after another. */
+static double burst(struct world *w, double t, unsigned int first_ms, unsigned int step_ms)
+{
+	double end = t;
+
+	for (unsigned int i = 0; i < 8; i++)
+		ask(w, t);
+	for (unsigned int i = 0; i < 8; i++) {
+		end = answer(w, t, (first_ms + i * step_ms) * 1e6, 300);
+		ck_assert(!acknowledge(w, end));
+	}
+	return end;
+}
+
+START_TEST(burst_has_the_first_answers_s)
+{
+	struct world w;
+	double t, end;
+
+	reset(&w, 1e6);
+	greet(&w, 1e9);
+	t = warm_up(&w, 1e9 + 5e6);
+	end = burst(&w, t, 5, 4);
+	ck_assert_uint_eq(w.r.last.pieces, 1); /* of the warm-up */
+	ck_assert(ask(&w, end + 50e6));
+	ck_assert(w.r.last.batch);
+	ck_assert_uint_eq(w.r.last.pieces, 8);
+	ck_assert_double_eq_tol(ms(w.r.last.server), 5, 1);
+	ck_assert_double_eq_tol(ms(w.r.last.latency), 33.1, 0.01); /* until the last answer */
+	ck_assert_uint_eq(w.r.last.confidence, TG_CONFIDENCE_FAIR);
+	/* what follows is measured as ever */
+	end = answer(&w, end + 50e6, 5e6, 100);
+	acknowledge(&w, end);
+	ck_assert(ask(&w, end + 50e6));
+	ck_assert(!w.r.last.batch);
+	ck_assert_uint_eq(w.r.last.pieces, 1);
+}
+END_TEST
+
+/* A request in two pieces has one answer, in two segments that one timestamp was written on: S is all of it. */
+START_TEST(request_in_pieces)
+{
+	struct world w;
+	double t, end;
+
+	reset(&w, 1e6);
+	greet(&w, 1e9);
+	t = warm_up(&w, 1e9 + 5e6);
+	ask(&w, t);
+	ask(&w, t + 1e5);
+	answer(&w, t + 1e5, 5e6, 300);
+	acknowledge(&w, t + 5.2e6);
+	w.ack += 300;
+	acknowledge(&w, t + 5.3e6);
+	ck_assert(ask(&w, t + 50e6));
+	ck_assert(!w.r.last.batch);
+	ck_assert_uint_eq(w.r.last.pieces, 2);
+	/* a large request's segments are not pieces: only its end is pushed */
+	for (int i = 0; i < 20; i++) {
+		ck_assert(!echo(&w.r, (uint64_t)(t + 51e6), ACK, w.seq, 1448, w.ack, w.v));
+		w.seq += 1448;
+	}
+	end = answer(&w, t + 51e6, 5e6, 300);
+	acknowledge(&w, end);
+	ck_assert(ask(&w, end + 50e6));
+	ck_assert_uint_eq(w.r.last.pieces, 1);
+}
+END_TEST
+
+/* Requests that come in one burst, each with the acknowledgement of another answer: only the last one opens, and
+ * they are together. */
+START_TEST(answers_that_come_with_requests_in_one_burst)
+{
+	struct tg_sample s = used_memory();
+	struct tg_pkt p[4];
+	struct world w;
+	double t, end;
+
+	reset(&w, 1e6);
+	greet(&w, 1e9);
+	t = warm_up(&w, 1e9 + 5e6);
+	ask(&w, t);
+	for (unsigned int i = 0; i < 4; i++) {
+		end = answer(&w, t, 5e6, 300);
+		p[i] = segment(PSH, w.seq, 100, w.ack);
+		p[i].flags = TG_PKT_TS;
+		p[i].tsecr = w.v;
+		w.seq += 100;
+	}
+	for (unsigned int i = 0; i < 4; i++)
+		tg_pirate_arrive(&w.r.c, w.r.server, w.r.estimator, w.r.near.words, w.r.far, &p[i],
+				 (uint64_t)end, &s);
+	for (unsigned int i = 0; i < 4; i++)
+		tg_pirate_depart(&w.r.c, w.r.server, w.r.estimator, w.r.near.words, w.r.far, &p[i],
+				 (uint64_t)end, (uint64_t)end);
+	t = answer(&w, end, 5e6, 300);
+	acknowledge(&w, t);
+	ck_assert(ask(&w, t + 50e6));
+	ck_assert(w.r.last.batch);
+	ck_assert_uint_eq(w.r.last.pieces, 4);
+}
+END_TEST
+
+START_TEST(pieces_do_not_overflow)
+{
+	struct world w;
+	double t, end;
+
+	reset(&w, 1e6);
+	greet(&w, 1e9);
+	t = warm_up(&w, 1e9 + 5e6);
+	for (int i = 0; i < 300; i++)
+		ask(&w, t);
+	end = answer(&w, t, 5e6, 300);
+	acknowledge(&w, end);
+	ck_assert(ask(&w, end + 50e6));
+	ck_assert_uint_eq(w.r.last.pieces, 255);
+}
+END_TEST
+
 /* ------------------------------------------------------------------ without use: ack */
 
 START_TEST(auto_takes_what_headers_show)
@@ -642,7 +762,9 @@ static Suite *suite(void)
 	TCase *c = tcase_create("each");
 
 	UNIT_CASE(s, "echo", long_advance_is_a_lower_bound, second_write_while_the_first_waits,
-		  requests_in_flight_are_one_batch, what_opens_and_closes_nothing, time_jumps);
+		  requests_in_flight_are_one_batch, burst_has_the_first_answers_s,
+		  request_in_pieces, answers_that_come_with_requests_in_one_burst,
+		  pieces_do_not_overflow, what_opens_and_closes_nothing, time_jumps);
 	UNIT_CASE(s, "echo-ack", auto_takes_what_headers_show, server_without_timestamps,
 		  syn_ack_that_says_nothing);
 	UNIT_CASE(s, "echo-server", path_cancels, time_in_here_is_not_the_servers, syn_sent_again,

@@ -278,6 +278,28 @@ static bool hidden_open(const struct rig *r, uint64_t *since)
 	return tg_pirate_open(r->estimator, r->near.words, r->far, since);
 }
 
+START_TEST(tunnels_are_known)
+{
+	struct tg_pirate_params params = {.estimator = TG_ESTIMATOR_AUTO};
+	struct tg_clock clock = tg_clock_init(1000000000);
+	struct tg_pirate_config c = tg_pirate_compile(&params, &clock);
+	struct tg_pkt p = datagram(REQUEST);
+
+	p.key.protocol = IPPROTO_UDP;
+	ck_assert_uint_ne(tg_pirate_choose(&c, &p), TG_PIRATE_CARRIER);
+	ck_assert(tg_pirate_guesses(tg_pirate_choose(&c, &p)));
+	p.flags |= TG_PKT_TUNNEL;
+	ck_assert_uint_eq(tg_pirate_choose(&c, &p), TG_PIRATE_CARRIER);
+	ck_assert(tg_pirate_guesses(TG_PIRATE_CARRIER));
+	p.flags = 0;
+	p.key.protocol = IPPROTO_ESP;
+	ck_assert_uint_eq(tg_pirate_choose(&c, &p), TG_PIRATE_CARRIER);
+	params.gap_rule = TG_GAP_MODE_SUM; /* by the published rule nothing is ever open */
+	c = tg_pirate_compile(&params, &clock);
+	ck_assert_uint_eq(tg_pirate_choose(&c, &p), TG_ESTIMATOR_GAP);
+}
+END_TEST
+
 /* A client that has asked a few times waits for its answer until it speaks again. */
 START_TEST(envelope_flow_is_open_until_the_client_speaks_again)
 {
@@ -366,7 +388,7 @@ static Suite *suite(void)
 	UNIT_CASE(s, "not measured", nothing_is_known_of_a_flow_that_is_not_measured);
 	UNIT_CASE(s, "hidden headers", gap_flow_opens_after_a_causal_gap,
 		  envelope_flow_opens_after_what_may_be_an_answer,
-		  envelope_flow_knows_acknowledgements_by_their_size,
+		  envelope_flow_knows_acknowledgements_by_their_size, tunnels_are_known,
 		  envelope_flow_is_open_until_the_client_speaks_again,
 		  envelope_flow_is_answered_by_an_acknowledgement,
 		  envelope_flow_takes_what_follows_a_full_packet_for_its_rest);

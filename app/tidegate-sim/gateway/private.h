@@ -91,7 +91,8 @@ struct tg_station *tg_sim_station_of(const struct tg_sim_gateway *g,
 int tg_sim_level_start(struct tg_sim_gateway *g);
 void tg_sim_level_begin(struct tg_sim_gateway *g);
 void tg_sim_level_sample(struct tg_sim_gateway *g, uint64_t now);
-/* Time means {"there","estimated"}, and "window_error": by how much means over 100 ms differ, of the
+/* Time means {"there","estimated"} while q was published, estimated 0: hardly ever; "counted": that share of the
+ * time; of all of it "bound" and "taken" (load.h); and "window_error": by how much means over 100 ms differ, of the
  * mean there. null: never sampled. */
 json_t *tg_sim_level_json(const struct tg_sim_gateway *g, const struct tg_config_server *server);
 

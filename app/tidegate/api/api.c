@@ -68,9 +68,16 @@ static json_t *service_list(struct tg_gateway *g, char **args, char *err, size_t
 static void add_load(json_t *row, const struct tg_load_view *v)
 {
 	bool known = v != NULL && v->service_ns > 0;
+	enum tg_requests_kind kind = v != NULL ? v->in_system_kind : TG_REQUESTS_UNKNOWN;
+	bool bound = kind == TG_REQUESTS_AT_LEAST || kind == TG_REQUESTS_AT_MOST;
 
 	json_object_set_new(row, "waiting", v != NULL ? json_integer(v->waiting) : json_null());
-	json_object_set_new(row, "in_system", known ? json_real(v->in_system) : json_null());
+	json_object_set_new(row, "in_system",
+			    kind == TG_REQUESTS_COUNTED ? json_real(v->in_system) : json_null());
+	json_object_set_new(row, "in_system_kind", json_string(tg_requests_kind_name(kind)));
+	json_object_set_new(row, "in_system_bound",
+			    bound ? json_real(v->in_system_bound) : json_null());
+	json_object_set_new(row, "in_system_taken", known ? json_real(v->in_system) : json_null());
 	json_object_set_new(row, "service_ns",
 			    known ? json_integer((json_int_t)v->service_ns) : json_null());
 	json_object_set_new(row, "overdue", v != NULL ? json_integer(v->overdue) : json_null());

@@ -169,6 +169,20 @@ static uint64_t whole(double x)
 	return x > 0 ? (uint64_t)(x + 0.5) : 0;
 }
 
+/* What is not known has no key: any number would be wrong. */
+static void requests_there(struct rte_tel_data *d, const struct tg_load_view *v)
+{
+	enum tg_requests_kind kind = v->in_system_kind;
+
+	tg_tel_u64(d, "in_system_kind", kind);
+	if (kind == TG_REQUESTS_COUNTED)
+		tg_tel_u64(d, "in_system_milli", whole(v->in_system * 1000));
+	else if (kind != TG_REQUESTS_UNKNOWN)
+		tg_tel_u64(d, "in_system_bound_milli", whole(v->in_system_bound * 1000));
+	tg_tel_u64(d, "in_system_taken_milli", whole(v->in_system * 1000));
+	tg_tel_u64(d, "requests_an_exchange_milli", whole(v->each * 1000));
+}
+
 /* One server as control sees it now, and the last 5 to 10 s of it. */
 static int load(struct query *q, const struct tg_totals_server *e)
 {
@@ -190,7 +204,7 @@ static int load(struct query *q, const struct tg_totals_server *e)
 	tg_tel_u64(q->d, "waiting", v->waiting);
 	tg_tel_u64(q->d, "fresh_connections", v->fresh);
 	tg_tel_u64(q->d, "overdue", v->overdue);
-	tg_tel_u64(q->d, "in_system_milli", whole(v->in_system * 1000));
+	requests_there(q->d, v);
 	tg_tel_u64(q->d, "requests_milli_per_s", whole(v->lambda_hz * 1000));
 	tg_tel_u64(q->d, "service_ns", whole(v->service_ns));
 	tg_tel_u64(q->d, "path_ns", whole(v->path_ns));

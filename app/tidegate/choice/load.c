@@ -20,6 +20,7 @@ struct sums {
 	uint64_t requests;
 	uint64_t answers, server_ns; /* with S, else with L */
 	uint64_t seen, seen_ns, crowd_256;
+	uint64_t measured, unsure, pieces, joined, carried;
 };
 
 struct server {
@@ -33,6 +34,7 @@ struct server {
 		span;
 	/* prediction against what came: fading, as the law has it; and as it was given out, by windows */
 	double law_ns, asked, came_ns, came;
+	struct tg_vouch vouch;
 	double plain,
 		promised; /* the last prediction as the law has it, and mended; without delay */
 	double predicted, observed, errors;
@@ -79,6 +81,11 @@ static struct sums sum_up(const struct tg_gateway *g, unsigned int server, bool 
 		s.seen += tg_stat_read(&st->seen);
 		s.seen_ns += tg_stat_read(&st->seen_ns);
 		s.crowd_256 += tg_stat_read(&st->crowd_256);
+		s.measured += tg_stat_read(&st->latency.count) + tg_stat_read(&st->setup);
+		s.unsure += tg_stat_read(&st->unsure);
+		s.pieces += tg_stat_read(&st->pieces);
+		s.joined += tg_stat_read(&st->joined);
+		s.carried += tg_stat_read(&st->carried);
 	}
 	return s;
 }
@@ -214,6 +221,11 @@ static struct sums difference(const struct sums *now, const struct sums *before)
 		.seen = now->seen - before->seen,
 		.seen_ns = now->seen_ns - before->seen_ns,
 		.crowd_256 = now->crowd_256 - before->crowd_256,
+		.measured = now->measured - before->measured,
+		.unsure = now->unsure - before->unsure,
+		.pieces = now->pieces - before->pieces,
+		.joined = now->joined - before->joined,
+		.carried = now->carried - before->carried,
 	};
 }
 
@@ -223,7 +235,10 @@ static void take(struct server *e, const struct sums *d, double dt_ns)
 	double slow = tg_fade(dt_ns, TAU_NS), fast = tg_fade(dt_ns, RECENT_NS);
 	double n = (double)d->requests, kept = tg_fade(dt_ns, ARRIVAL_NS);
 	double trusted = tg_fade(dt_ns, TRUST_NS);
+	struct tg_vouch_more more = {d->seen,   d->measured, d->unsure,
+				     d->pieces, d->joined,   d->carried};
 
+	tg_vouch_take(&e->vouch, &more, dt_ns);
 	fade(&e->service, slow, (double)d->server_ns);
 	fade(&e->shares, slow,
 	     d->seen > 0 ? (double)d->crowd_256 / 256 * (double)d->answers / (double)d->seen
@@ -326,7 +341,11 @@ static void estimate(struct server *e, const struct tg_gateway *g, uint16_t serv
 	v->cs2 = c->alpha > 0 ? tg_pareto_cs2(c->alpha) : v->cs2_seen;
 	v->lambda_hz = per(e->arrivals, e->span, 0) * 1e9;
 	v->ca2 = dispersion(e);
-	v->in_system = tg_in_system(v->waiting, v->server_ns, v->path_ns);
+	v->in_system_bound = tg_in_system(v->waiting, v->server_ns, v->path_ns);
+	v->each = tg_vouch_each(&e->vouch);
+	v->in_system = v->in_system_bound * v->each;
+	v->in_system_kind = v->server_ns > 0 ? tg_vouch_kind(&e->vouch)
+					     : TG_REQUESTS_UNKNOWN; /* no exchange yet */
 	in = (struct tg_queueing_input){
 		.lambda_hz = is_repaired(policy) ? explained_hz(e, c->workers) : v->lambda_hz,
 		.ca2 = v->ca2,

@@ -5,7 +5,8 @@
  * From that come the costs by which new flows are placed, and how good the prediction was.
  *
  *   service   tau: sum of S / sum of F, F the requests that shared a worker then; fades in 500 ms
- *   q         requests at the server: waiting * S / (S + P), P the time that an answer takes to show
+ *   q         requests at the server: waiting * S / (S + P), P the time that an answer takes to show, times
+ *             requests an exchange (vouch.h)
  *   censored  a request that has waited for more than 4 S + P adds its age: a hung server shows
  *   window    L and S of the last 5 to 10 s, for people and for Cs2
  *
@@ -17,6 +18,7 @@
 #ifndef TG_LOAD_H
 #define TG_LOAD_H
 
+#include "choice/vouch.h"
 #include "gateway.h"
 #include "tg_queueing.h"
 
@@ -28,8 +30,12 @@ struct tg_load_view {
 	double server_ns;  /* S, fades in 200 ms: what a request takes there now, queue and all */
 	double path_ns;    /* P, fades in 500 ms */
 	double lambda_hz, ca2, cs2;
-	double cs2_seen;  /* of S in the window; cs2 is this one, or as configured */
-	double in_system; /* q */
+	double cs2_seen; /* of S in the window; cs2 is this one, or as configured */
+	double in_system; /* q, as new flows are placed by it: with what each exchange may be more than one */
+	double in_system_bound; /* one request for each flow that waits: at least or at most so many, .. */
+	enum tg_requests_kind
+		in_system_kind; /* .. or about so many, counted: then q may be published */
+	double each;            /* requests an exchange, at least 1 */
 	uint32_t waiting, fresh;
 	uint32_t overdue;              /* of those waiting: for longer than 4 S + P */
 	uint64_t newest;               /* ticks: when a sample was last seen, 0 never */
