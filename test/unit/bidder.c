@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What tidegate-bidder does without a kernel's help: what waits and for how long, what a source says, that the
- * rules fit. What the kernel makes of it is seen on the wire, test/bid/live.sh. */
+/* What tidegate-bidder does: what waits and for how long, what a source says, that the rules fit. What the kernel
+ * makes of the rules is seen on the wire, test/bid/live.sh. */
 #include <arpa/inet.h>
 #include <libmnl/libmnl.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "hold.h"
@@ -143,16 +146,84 @@ START_TEST(a_value_from_a_file)
 }
 END_TEST
 
+/* Three that want the processor are seen at once; whatever else runs here comes on top. */
 START_TEST(the_kernel_says_how_many_run)
 {
 	char err[128];
 	struct tg_load_source s;
+	pid_t busy[3];
+	double seen = 0;
 
 	ck_assert(tg_load_parse("run-queue", &s));
 	s.full = 2;
 	ck_assert_int_eq(tg_load_open(&s, err, sizeof(err)), 0);
-	ck_assert_double_ge(tg_load_read(&s, NULL, 0), 0);
+	for (unsigned int i = 0; i < 3; i++) {
+		busy[i] = fork();
+		ck_assert_int_ge(busy[i], 0);
+		if (busy[i] == 0) {
+			alarm(5);
+			for (;;)
+				;
+		}
+	}
+	for (unsigned int i = 0; i < 1000 && seen < 1.5; i++) {
+		seen = tg_load_read(&s, NULL, 0);
+		usleep(1000);
+	}
+	for (unsigned int i = 0; i < 3; i++) {
+		kill(busy[i], SIGKILL);
+		waitpid(busy[i], NULL, 0);
+	}
+	ck_assert_double_ge(seen, 1.5);
 	close(s.fd);
+}
+END_TEST
+
+static struct tg_load_source socket_source(const char *kind, double full)
+{
+	struct tg_load_source s;
+	char err[128];
+
+	ck_assert(tg_load_parse(kind, &s));
+	s.full = full;
+	ck_assert_msg(tg_load_open(&s, err, sizeof(err)) == 0, "%s", err);
+	return s;
+}
+
+/* Six clients that nobody accepts, of a backlog of eight; then three are accepted. */
+START_TEST(the_kernel_says_who_waits)
+{
+	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	struct tg_load_source waiting = socket_source("listen-queue", 0),
+			      there = socket_source("connections", 12);
+	int listener = socket(AF_INET, SOCK_STREAM, 0), client[6], accepted[3];
+	socklen_t len = sizeof(at);
+	uint16_t ports[2] = {htons(1)};
+
+	ck_assert_int_eq(bind(listener, (struct sockaddr *)&at, len), 0);
+	ck_assert_int_eq(listen(listener, 8), 0);
+	ck_assert_int_eq(getsockname(listener, (struct sockaddr *)&at, &len), 0);
+	ports[1] = at.sin_port;
+	ck_assert_double_eq(tg_load_read(&waiting, ports, 2), 0);
+	ck_assert_double_eq(tg_load_read(&there, ports, 2), 0);
+	for (unsigned int i = 0; i < 6; i++) {
+		client[i] = socket(AF_INET, SOCK_STREAM, 0);
+		ck_assert_int_eq(connect(client[i], (struct sockaddr *)&at, len), 0);
+	}
+	ck_assert_double_eq(tg_load_read(&waiting, ports, 2), 6. / 8);
+	ck_assert_double_eq(tg_load_read(&there, ports, 2), 6. / 12);
+	for (unsigned int i = 0; i < 3; i++)
+		ck_assert_int_ge(accepted[i] = accept(listener, NULL, NULL), 0);
+	ck_assert_double_eq(tg_load_read(&waiting, ports, 2), 3. / 8);
+	ck_assert_double_eq(tg_load_read(&there, ports, 2), 6. / 12);
+	ck_assert_double_eq(tg_load_read(&waiting, ports, 1), 0); /* not that port's */
+	for (unsigned int i = 0; i < 6; i++)
+		close(client[i]);
+	for (unsigned int i = 0; i < 3; i++)
+		close(accepted[i]);
+	close(listener);
+	close(waiting.fd);
+	close(there.fd);
 }
 END_TEST
 
@@ -188,7 +259,8 @@ static Suite *suite(void)
 
 	UNIT_CASE(s, "what waits", each_leaves_when_it_is_due, in_order_of_time_whatever_comes,
 		  what_finds_no_place_does_not_wait, load_as_a_delay);
-	UNIT_CASE(s, "load", sources, a_value_from_a_file, the_kernel_says_how_many_run);
+	UNIT_CASE(s, "load", sources, a_value_from_a_file, the_kernel_says_how_many_run,
+		  the_kernel_says_who_waits);
 	UNIT_CASE(s, "rules", all_rules_fit);
 	return s;
 }
