@@ -1,5 +1,6 @@
 # shellcheck shell=bash
 # A server is drained under load: no request fails, its long connections go on, no new one goes there; then it returns.
+# Slow start lets one new connection in a hundred go there at first: they are counted for four seconds.
 # shellcheck source=../case.sh
 . "$(dirname "$0")/../case.sh"
 net_up two-arm
@@ -10,9 +11,9 @@ gateway_config two-arm \
 	"$(service web "$VIP4" tcp 8080 l2 maglev "$(server a)" "$(server b)" "$(server c)")"
 gateway_start
 start short cli "${CPUS[0]}" "$TG_CLIENT" --connections 1000000 --parallel 12 --requests 4 \
-	--duration-ms 4000 --log "$WORK/short.log" "$VIP4" 8080
+	--duration-ms 7000 --log "$WORK/short.log" "$VIP4" 8080
 start long cli "${CPUS[0]}" "$TG_CLIENT" --connections 12 --parallel 12 --requests 1000000 \
-	--duration-ms 4000 --log "$WORK/long.log" "$VIP4" 8080
+	--duration-ms 7000 --log "$WORK/long.log" "$VIP4" 8080
 sleep 1
 check quiet ctl server drain web a
 sleep 0.2
