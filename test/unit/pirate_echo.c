@@ -65,9 +65,7 @@ START_TEST(long_advance_is_a_lower_bound)
 	double t, end;
 
 	/* the first of many segments is what a delayed acknowledgement echoes */
-	reset(&w, 1e6);
-	greet(&w, 1e9);
-	t = warm_up(&w, 1e9 + 5e6);
+	t = set_off(&w, 1e9);
 	ask(&w, t);
 	end = answer(&w, t, 5e6, 2896);
 	ck_assert(ask(&w, end + 100e6));
@@ -85,9 +83,7 @@ START_TEST(second_write_while_the_first_waits)
 	double t, end;
 
 	/* two writes 15 ms apart, the second sets off the acknowledgement: it says when, not the echo */
-	reset(&w, 1e6);
-	greet(&w, 1e9);
-	t = warm_up(&w, 1e9 + 5e6);
+	t = set_off(&w, 1e9);
 	ask(&w, t);
 	end = answer(&w, t, 5e6, 400);
 	acknowledge(&w, end + 15e6);
@@ -101,9 +97,7 @@ START_TEST(requests_in_flight_are_one_batch)
 	struct world w;
 	double t, end;
 
-	reset(&w, 1e6);
-	greet(&w, 1e9);
-	t = warm_up(&w, 1e9 + 5e6);
+	t = set_off(&w, 1e9);
 	w.r.samples = 0;
 	/* asked at 0 and at 8 ms; the first is answered at 5, the client says so at 9; the second at 20 */
 	ck_assert(ask(&w, t));
@@ -145,9 +139,7 @@ START_TEST(burst_has_the_first_answers_s)
 	struct world w;
 	double t, end;
 
-	reset(&w, 1e6);
-	greet(&w, 1e9);
-	t = warm_up(&w, 1e9 + 5e6);
+	t = set_off(&w, 1e9);
 	end = burst(&w, t, 5, 4);
 	ck_assert_uint_eq(w.r.last.pieces, 1); /* of the warm-up */
 	ck_assert(ask(&w, end + 50e6));
@@ -171,9 +163,7 @@ START_TEST(request_in_pieces)
 	struct world w;
 	double t, end;
 
-	reset(&w, 1e6);
-	greet(&w, 1e9);
-	t = warm_up(&w, 1e9 + 5e6);
+	t = set_off(&w, 1e9);
 	ask(&w, t);
 	ask(&w, t + 1e5);
 	answer(&w, t + 1e5, 5e6, 300);
@@ -204,9 +194,7 @@ START_TEST(answers_that_come_with_requests_in_one_burst)
 	struct world w;
 	double t, end;
 
-	reset(&w, 1e6);
-	greet(&w, 1e9);
-	t = warm_up(&w, 1e9 + 5e6);
+	t = set_off(&w, 1e9);
 	ask(&w, t);
 	for (unsigned int i = 0; i < 4; i++) {
 		end = answer(&w, t, 5e6, 300);
@@ -234,9 +222,7 @@ START_TEST(pieces_do_not_overflow)
 	struct world w;
 	double t, end;
 
-	reset(&w, 1e6);
-	greet(&w, 1e9);
-	t = warm_up(&w, 1e9 + 5e6);
+	t = set_off(&w, 1e9);
 	for (int i = 0; i < 300; i++)
 		ask(&w, t);
 	end = answer(&w, t, 5e6, 300);
@@ -370,9 +356,7 @@ START_TEST(what_opens_and_closes_nothing)
 		uint64_t n, since;
 		uint32_t seq;
 
-		reset(&w, 1e6);
-		greet(&w, 1e9);
-		t = warm_up(&w, 1e9 + 5e6);
+		t = set_off(&w, 1e9);
 		ask(&w, t);
 		n = w.r.samples;
 		seq = none[i].flags == TG_TCP_SYN ? 1000 : w.seq - none[i].back;
@@ -432,9 +416,7 @@ START_TEST(time_jumps)
 	struct world w;
 	double t, end;
 
-	reset(&w, 1e6);
-	greet(&w, 10e9);
-	t = warm_up(&w, 10e9 + 5e6);
+	t = set_off(&w, 10e9);
 	for (unsigned int i = 0; i < 4; i++) {
 		/* here, not at the server */
 		w.offset += (t - to[i]) / 1e6;
@@ -501,9 +483,7 @@ START_TEST(time_in_here_is_not_the_servers)
 	struct tg_pkt p;
 	double t, end;
 
-	reset(&w, 1e6);
-	greet(&w, 1e9);
-	t = warm_up(&w, 1e9 + 5e6);
+	t = set_off(&w, 1e9);
 	p = segment(PSH, w.seq, 100, w.ack);
 	p.flags = TG_PKT_TS;
 	p.tsecr = w.v;
@@ -679,9 +659,7 @@ START_TEST(lies_stay_with_the_liar)
 	uint64_t samples = 0;
 	double t, end;
 
-	reset(&w, 1e6);
-	greet(&w, 1e9);
-	t = warm_up(&w, 1e9 + 5e6);
+	t = set_off(&w, 1e9);
 	lie(&w.server, &samples);
 	ck_assert_uint_gt(samples, 1000);
 	ck_assert_uint_le(w.server.place, 1 << 15);

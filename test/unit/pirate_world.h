@@ -87,6 +87,14 @@ static inline double warm_up(struct world *w, double t)
 	return t;
 }
 
+/* A new world with a connection of known period in it; the time then. */
+static inline double set_off(struct world *w, double t)
+{
+	reset(w, 1e6);
+	greet(w, t);
+	return warm_up(w, t + 5e6);
+}
+
 static inline double ms(uint64_t ticks)
 {
 	return (double)ticks / 1e6;
