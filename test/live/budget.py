@@ -11,11 +11,11 @@ import socket
 import sys
 import time
 
-SERVERS, WORKERS, SHARE = 2, 8, 0.9  # what a derived budget is of workers / S
+SERVERS, WORKERS, SHARE = 2, 32, 0.9  # what a derived budget is of workers / S
 NEAR = 0.25
 CONFIGURED = 5000
-# ten windows of 200 exchanges a server; a dip is believed after five seconds
-BEGINS_S, RISES_S, FALLS_S = 20, 8, 18
+# Ten windows of 200 exchanges a server; a dip is believed after five seconds. On a slow machine it takes longer.
+BEGINS_S, RISES_S, FALLS_S = 30, 20, 25
 
 
 def pools(path):
@@ -58,7 +58,7 @@ def settle(path, delay_us, seconds):
 def main(work, *processes):
     told = []
     try:
-        for delay_us, seconds in ((20000, BEGINS_S), (10000, RISES_S), (40000, FALLS_S)):
+        for delay_us, seconds in ((80000, BEGINS_S), (40000, RISES_S), (160000, FALLS_S)):
             with open(f"{work}/delay-derived", "w", encoding="utf-8") as f:
                 print(f"const:{delay_us}", file=f)
             for pid in processes:
