@@ -19,8 +19,9 @@ for version in 4 6; do
 	load long "$TG_CLIENT" --udp --connections 24 --parallel 12 --requests 150 "${!vip}" 8080
 	gateway_stats
 	check judge client "long IPv$version" "$WORK/long.out" 3600
-	# the published rule takes the longest pauses for waits, so one stall of the host reads as latency: shown, not judged
-	FIGURES+=("$(judge p50 "$WORK/stats.json" "echo$version" "$WORK/long.out" inf || true) (gap: NOT JUDGED)")
+	# By pauses alone, of which a host's stalls are part: with a fifth of its time taken away +20 %, with more no figure.
+	# Rules that take such stalls for the servers' time are wrong by ten times.
+	check judge p50 "$WORK/stats.json" "echo$version" "$WORK/long.out" 50 allowed
 done
 check judge totals "$WORK/stats.json" 14400
 gateway_stop
