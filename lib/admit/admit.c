@@ -21,7 +21,7 @@ static bool in_range(const struct tg_admit_params *c, unsigned int n_lcores)
 
 static int make_lcore(struct tg_admit_lcore *l, uint32_t slots, int socket)
 {
-	l->slot = tg_mem_zalloc("segments", slots * sizeof(*l->slot), 64, socket);
+	l->slot = tg_mem_zalloc("segments", (slots + 1) * sizeof(*l->slot), 64, socket);
 	l->owner = tg_mem_zalloc("segments", slots * sizeof(*l->owner), 64, socket);
 	return l->slot != NULL && l->owner != NULL ? 0 : -ENOMEM;
 }
@@ -45,7 +45,7 @@ int tg_admit_create(const struct tg_admit_params *params, const struct tg_clock 
 	p->plain = params->by == TG_ADMIT_BY_PREFIX && params->n_rules == 0 &&
 		   params->max_per_s == 0;
 	p->n_lcores = n_lcores;
-	p->hot = tg_mem_zalloc("classes", params->slots * sizeof(*p->hot), 64, -1);
+	p->hot = tg_mem_zalloc("classes", (params->slots + 1) * sizeof(*p->hot), 64, -1);
 	r = p->hot != NULL ? 0 : -ENOMEM;
 	for (unsigned int i = 0; i < n_lcores && r == 0; i++)
 		r = make_lcore(&p->lcore[i], params->slots, socket[i]);

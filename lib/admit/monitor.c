@@ -20,27 +20,41 @@ static uint32_t part(const struct tg_admit_pool *p, uint32_t of_all)
 	return of_all / p->n_lcores > 0 ? of_all / p->n_lcores : 1;
 }
 
+static struct tg_admit_band band(const struct tg_admit_pool *p, uint64_t hi, uint64_t lo)
+{
+	struct tg_admit_band b = {.hi = NEVER, .hi_own = NEVER};
+
+	if (hi > 0) {
+		b.hi = in_interval(p, hi);
+		b.hi_own = part(p, b.hi);
+	}
+	b.lo = in_interval(p, lo);
+	b.lo_own = part(p, b.lo);
+	return b;
+}
+
 void tg_admit_compile_thresholds(struct tg_admit_pool *p, uint64_t rate_per_s)
 {
 	const struct tg_admit_params *c = &p->params;
-	struct tg_admit_thresholds t = {.hi = NEVER, .hi_own = NEVER};
+	struct tg_admit_thresholds t = {.max = 0};
 	uint64_t hi = c->hi_per_s > 0 ? c->hi_per_s : rate_per_s / 8;
-	uint64_t lo;
 
 	if (rate_per_s > 0 && hi > rate_per_s)
 		hi = rate_per_s; /* who takes all is no calm segment, whatever a derived rate comes to */
-	lo = c->lo_per_s > 0 ? c->lo_per_s : hi / 2;
-	if (hi > 0) {
-		t.hi = in_interval(p, hi);
-		t.hi_own = part(p, t.hi);
-	}
-	t.lo = in_interval(p, lo);
-	t.lo_own = part(p, t.lo);
+	t.segment = band(p, hi, c->lo_per_s > 0 ? c->lo_per_s : hi / 2);
+	t.strangers = band(p, rate_per_s, rate_per_s / 2);
 	if (c->max_per_s > 0) {
 		t.max = in_interval(p, c->max_per_s);
 		t.max_a_tick = (uint64_t)(((unsigned __int128)t.max << 32) / p->interval);
 	}
 	p->thresholds = t;
+}
+
+static void add(uint32_t *word, uint32_t more)
+{
+	uint32_t room = UINT32_MAX - *word;
+
+	__atomic_store_n(word, *word + (more < room ? more : room), __ATOMIC_RELAXED);
 }
 
 static uint64_t asked(const struct tg_admit_slot *s)
@@ -57,23 +71,35 @@ static uint64_t sum_up(const struct tg_admit_pool *p, uint32_t slot, uint32_t nu
 		const struct tg_admit_slot *s = &p->lcore[i].slot[slot];
 
 		if (__atomic_load_n(&s->number, __ATOMIC_ACQUIRE) == number)
-			sum += admitted ? tg_admit_read(&s->admitted) : asked(s);
+			sum += admitted ? __atomic_load_n(&s->admitted, __ATOMIC_RELAXED)
+					: asked(s);
 	}
 	return sum;
 }
 
-/* Another segment has the slot: it goes to the newcomer, unless both ask in one interval. */
-static void take_up(struct tg_admit_lcore *l, struct tg_admit_slot *slot,
-		    const struct tg_admit_segment *s, const struct tg_addr *client,
-		    uint16_t service)
+/*
+ * Did the segment have its slot before? A slot whose own segment has not asked for as long as a burst is
+ * remembered goes to the newcomer, which has it from its next packet on. Not while strangers are in burst:
+ * they would take the slots of all who pause.
+ */
+static bool had_slot(const struct tg_admit_pool *p, struct tg_admit_lcore *l,
+		     const struct tg_admit_segment *s, const struct tg_addr *client,
+		     uint16_t service)
 {
+	struct tg_admit_slot *slot = &l->slot[s->slot];
 	struct tg_admit_owner *o = &l->owner[s->slot];
 
-	if (asked(slot) > 0 && o->used) {
+	if (slot->tag == s->tag) {
+		slot->seen = l->number;
+		return true;
+	}
+	if (o->used && (l->number - slot->seen < p->params.calm_intervals ||
+			__atomic_load_n(&p->hot[tg_admit_strangers(p)], __ATOMIC_RELAXED) != 0)) {
 		tg_admit_count(&l->stats.collisions, 1);
-		return;
+		return false;
 	}
 	slot->tag = s->tag;
+	slot->seen = l->number;
 	*o = (struct tg_admit_owner){
 		.client = *client,
 		.service = service,
@@ -81,6 +107,7 @@ static void take_up(struct tg_admit_lcore *l, struct tg_admit_slot *slot,
 		.rule = s->rule,
 		.used = true,
 	};
+	return false;
 }
 
 /* A burst begins. Extra tokens come with it if the pool knew none in the interval before. */
@@ -103,9 +130,9 @@ static void begin_burst(struct tg_admit_pool *p, struct tg_admit_lcore *l, uint3
 
 /* A slot that was in burst: is it still? */
 static bool goes_on(struct tg_admit_pool *p, struct tg_admit_lcore *l,
-		    const struct tg_admit_slot *slot, uint32_t i, uint32_t hot)
+		    const struct tg_admit_band *t, uint32_t i, uint32_t hot)
 {
-	const struct tg_admit_thresholds *t = &p->thresholds;
+	const struct tg_admit_slot *slot = &l->slot[i];
 
 	/* signed: another lcore, that is an interval ahead, may just have seen it begin */
 	if ((int32_t)(l->number + 1 - hot) > (int32_t)p->params.calm_intervals) {
@@ -120,25 +147,33 @@ static bool goes_on(struct tg_admit_pool *p, struct tg_admit_lcore *l,
 	return true;
 }
 
+/* Counts it in slot i, and says the slot's class. */
+static enum tg_admit_class count(struct tg_admit_pool *p, struct tg_admit_lcore *l,
+				 const struct tg_admit_band *t, uint32_t i, uint32_t cost)
+{
+	struct tg_admit_slot *slot = tg_admit_slot_now(l, i);
+	uint32_t hot = __atomic_load_n(&p->hot[i], __ATOMIC_RELAXED);
+
+	tg_admit_count(&slot->total, cost);
+	if (hot != 0 && goes_on(p, l, t, i, hot))
+		return TG_ADMIT_BURST;
+	if (asked(slot) < t->hi_own || sum_up(p, i, l->number, false) <= t->hi)
+		return TG_ADMIT_CALM;
+	begin_burst(p, l, i);
+	return TG_ADMIT_BURST;
+}
+
 enum tg_admit_class tg_admit_ask(struct tg_admit_pool *p, unsigned int lcore,
 				 struct tg_admit_segment s, const struct tg_addr *client,
 				 uint16_t service, uint32_t cost)
 {
 	struct tg_admit_lcore *l = &p->lcore[lcore];
-	struct tg_admit_slot *slot = tg_admit_slot_now(l, s.slot);
-	uint32_t hot = __atomic_load_n(&p->hot[s.slot], __ATOMIC_RELAXED);
 	enum tg_admit_class class = TG_ADMIT_CALM;
 
-	if (slot->tag != s.tag)
-		take_up(l, slot, &s, client, service);
-	tg_admit_count(&slot->total, cost);
-	if (hot != 0 && goes_on(p, l, slot, s.slot, hot)) {
-		class = TG_ADMIT_BURST;
-	} else if (asked(slot) >= p->thresholds.hi_own &&
-		   sum_up(p, s.slot, l->number, false) > p->thresholds.hi) {
-		begin_burst(p, l, s.slot);
-		class = TG_ADMIT_BURST;
-	}
+	if (unlikely(!had_slot(p, l, &s, client, service)))
+		class = count(p, l, &p->thresholds.strangers, tg_admit_strangers(p), cost);
+	if (class == TG_ADMIT_CALM)
+		class = count(p, l, &p->thresholds.segment, s.slot, cost);
 	tg_admit_count(&l->stats.asked[class], cost);
 	return class;
 }
@@ -178,7 +213,7 @@ bool tg_admit_take(struct tg_admit_pool *p, unsigned int lcore, struct tg_admit_
 			return false;
 		if (!tokens(p, l, class, cost, now))
 			return false;
-		tg_admit_count(&slot->admitted, cost);
+		add(&slot->admitted, cost);
 	} else if (!tokens(p, l, class, cost, now)) {
 		return false;
 	}

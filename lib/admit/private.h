@@ -14,6 +14,20 @@ bool tg_admit_lease(struct tg_admit_pool *p, struct tg_admit_lcore *l, enum tg_a
 		    int64_t cost, uint64_t now);
 void tg_admit_first_cell(struct tg_admit_pool *p, uint64_t now);
 
+/* Where all are counted together that have no slot of their own: behind the slots. */
+static inline uint32_t tg_admit_strangers(const struct tg_admit_pool *p)
+{
+	return p->slot_mask + 1;
+}
+
+/* Is the slot in burst, as of an interval? */
+static inline bool tg_admit_is_hot(const struct tg_admit_pool *p, uint32_t slot, uint32_t number)
+{
+	uint32_t hot = __atomic_load_n(&p->hot[slot], __ATOMIC_RELAXED);
+
+	return hot != 0 && number + 1 - hot <= p->params.calm_intervals;
+}
+
 static inline const struct tg_admit_cell *tg_admit_cell_now(const struct tg_admit_pool *p)
 {
 	return &p->cell[__atomic_load_n(&p->turn, __ATOMIC_ACQUIRE) & 1];

@@ -15,6 +15,12 @@
  * interval does not use is gone. In the work-conserving variant auxiliary tokens that an interval's
  * past part has left may be taken by all.
  *
+ * Segments are told apart by hashed slots. One that finds its slot another's, which has asked lately,
+ * shares that one's class. It is a stranger, as one is with its first packet. Strangers are watched
+ * together as well: when they ask for more than the whole rate they are one burst, so that a flood of
+ * addresses that are never seen again waits behind those who have been there; these keep their slots then,
+ * however long they pause.
+ *
  * lcores lease tokens in chunks from the pool (compare and swap) and spend them alone. So over k
  * intervals at most k R + extra + lcores * (chunk + the largest cost) is admitted.
  *
@@ -113,6 +119,7 @@ struct tg_admit_view {
 	uint64_t base, auxiliary, extra;     /* tokens of this interval */
 	uint64_t base_leased, auxiliary_leased, extra_leased;
 	uint64_t debt;
+	bool strangers_burst; /* those without a slot of their own, together */
 };
 
 /* A segment's slot, summed over lcores. */

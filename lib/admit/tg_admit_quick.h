@@ -41,7 +41,8 @@ struct tg_admit_slot {
 	uint32_t tag;
 	uint32_t number;
 	uint64_t begun, total;
-	uint64_t admitted; /* in that interval */
+	uint32_t admitted; /* in that interval */
+	uint32_t seen;     /* the interval in which the slot's own segment last asked */
 };
 
 /* Whose slot it is: for people. Read while it is written at worst: then what is shown is wrong once. */
@@ -54,17 +55,21 @@ struct tg_admit_owner {
 
 /* One lcore's: it alone writes. */
 struct tg_admit_lcore {
-	uint32_t number;         /* low bits of the interval that base and auxiliary are of */
-	int64_t base, auxiliary; /* leased, not spent */
-	struct tg_admit_slot *slot;
+	uint32_t number;            /* low bits of the interval that base and auxiliary are of */
+	int64_t base, auxiliary;    /* leased, not spent */
+	struct tg_admit_slot *slot; /* one more than there are: strangers' */
 	struct tg_admit_owner *owner;
 	struct tg_admit_stats stats;
 } LINE;
 
-/* hi, lo and cap as costs in one interval, of all lcores. */
-struct tg_admit_thresholds {
+struct tg_admit_band {
 	uint32_t hi, hi_own; /* hi_own: at least one of the lcores has as much when all have hi */
 	uint32_t lo, lo_own;
+};
+
+/* Costs in one interval, of all lcores. */
+struct tg_admit_thresholds {
+	struct tg_admit_band segment, strangers;
 	uint32_t max, max_own; /* 0: none */
 	uint64_t max_a_tick;   /* 2^-32 */
 };
@@ -94,7 +99,7 @@ struct tg_admit_pool {
 	/* who sees a burst */
 	LINE uint32_t burst_seen; /* 1 + the last interval in which a segment in burst asked */
 	struct tg_admit_cell cell[2];
-	uint32_t *hot; /* by slot: 0 calm; else 1 + the last interval not below lo, low bits */
+	uint32_t *hot; /* by slot, and strangers': 0 calm; else 1 + the last interval not below lo, low bits */
 	struct tg_admit_lcore lcore[];
 };
 
@@ -171,7 +176,7 @@ static inline void tg_admit_quick_begin(struct tg_admit_quick *q, struct tg_admi
 	q->lcore = l;
 	q->left = p->plain ? (uint64_t)l->base : 0;
 	q->spent = 0;
-	q->hi_own = p->thresholds.hi_own;
+	q->hi_own = p->thresholds.segment.hi_own;
 	q->any_burst = tg_admit_any_burst(p, l->number);
 }
 
@@ -211,6 +216,7 @@ static inline bool tg_admit_quick_take(struct tg_admit_quick *q, const struct tg
 	if (unlikely(total - slot->begun >= q->hi_own))
 		return false;
 	__atomic_store_n(&slot->total, total, __ATOMIC_RELAXED);
+	slot->seen = slot->number;
 	q->left -= cost;
 	q->spent += cost;
 	return true;

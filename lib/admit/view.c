@@ -49,6 +49,7 @@ void tg_admit_look(const struct tg_admit_pool *p, struct tg_admit_view *out)
 							      __ATOMIC_RELAXED),
 		.extra_leased = (uint64_t)__atomic_load_n(&c->extra_leased, __ATOMIC_RELAXED),
 		.debt = tg_admit_read(&p->debt),
+		.strangers_burst = tg_admit_is_hot(p, tg_admit_strangers(p), (uint32_t)c->number),
 	};
 }
 
@@ -69,12 +70,9 @@ static struct tg_prefix network(const struct tg_admit_pool *p, const struct tg_a
 
 void tg_admit_slot(const struct tg_admit_pool *p, uint32_t slot, struct tg_admit_slot_view *out)
 {
-	uint32_t hot = __atomic_load_n(&p->hot[slot], __ATOMIC_RELAXED);
 	uint32_t number = (uint32_t)tg_admit_cell_now(p)->number;
 
-	*out = (struct tg_admit_slot_view){
-		.burst = hot != 0 && number + 1 - hot <= p->params.calm_intervals,
-	};
+	*out = (struct tg_admit_slot_view){.burst = tg_admit_is_hot(p, slot, number)};
 	for (unsigned int i = 0; i < p->n_lcores; i++) {
 		const struct tg_admit_owner *o = &p->lcore[i].owner[slot];
 

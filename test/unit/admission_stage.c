@@ -263,6 +263,49 @@ START_TEST(calm_before_burst_value_before_time_late_never)
 }
 END_TEST
 
+/* All that may go on does. How many of them are of that network? */
+static unsigned int go_on(uint8_t network)
+{
+	unsigned int n = 0;
+
+	while (tg_admission_next(w, out) > 0)
+		for (unsigned int i = 0; i < out->n; i++)
+			n += out->pkt[i].key.client.b[12] == network;
+	return n;
+}
+
+/* A million networks that are never seen again, ten times the budget: those who have been there go before
+ * them. */
+START_TEST(a_flood_of_networks_waits_behind_who_has_a_slot)
+{
+	struct tg_admit_params a = costs(TG_ADMIT_PACKET, 100000); /* a thousand an interval */
+	const unsigned int bursts = 400;
+	unsigned int asked = 0, served = 0;
+
+	a.auxiliary_percent = 20;
+	add_pool(0, &a, 10 * INTERVAL);
+	for (unsigned int k = 0; k < 100; k++)
+		for (unsigned int i = 0; i < bursts; i++) {
+			bool calm = i % 80 == 0;
+
+			now.now = k * INTERVAL + i * INTERVAL / bursts;
+			tg_admission_turn(w, now.now);
+			for (unsigned int j = 0; j < 25; j++)
+				packet(1000000 + (k * bursts + i) * 25 + j,
+				       (k * bursts + i) * 25 + j, 0);
+			if (calm)
+				packet(i, 0xfe0000, 0);
+			tg_admission_burst(w, &w->burst);
+			asked += calm;
+			served += calm && w->burst.verdict[25] == TG_FORWARD;
+			w->burst.n = 0;
+			served += go_on(0xfe);
+		}
+	ck_assert_uint_eq(served, asked);
+	ck_assert_uint_gt(tg_admit_lcore_stats(pools[0]->tokens, 0)->collisions, 500000);
+}
+END_TEST
+
 /* The last packet put together is one of TCP, of a flow that is measured by its acknowledgements. */
 static void as_tcp(struct tg_flow *f, uint8_t flags, uint16_t payload)
 {
@@ -371,6 +414,7 @@ static Suite *suite(void)
 	tcase_add_test(tc, order_within_a_flow_is_kept_under_a_cap);
 	tcase_add_test(tc, a_pools_burst_leaves_room_for_another_pool);
 	tcase_add_test(tc, calm_before_burst_value_before_time_late_never);
+	tcase_add_test(tc, a_flood_of_networks_waits_behind_who_has_a_slot);
 	tcase_add_test(tc, what_opens_no_exchange_is_not_held);
 	tcase_add_test(tc, a_connection_pays_when_it_begins);
 	tcase_add_test(tc, bytes_pay_by_the_byte);

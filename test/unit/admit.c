@@ -355,29 +355,46 @@ START_TEST(people_see_whose_slot_it_is)
 }
 END_TEST
 
-/* A million networks, each below hi: no burst. Memory stays, they get no more than the tokens there are, and all is
- * counted. Whoever is calm shares the wait with them (doc/admit.md, what it does not do). */
+/* A million networks, each below hi, ten times the rate: together they are a burst. Memory stays, all is counted, they
+ * get no more than the tokens there are, and who has been there before them gets all he asks for, though he pauses for
+ * longer than a burst is remembered. */
 START_TEST(a_million_spoofed_networks)
 {
 	struct tg_admit_params a = calm_params(100000);
 	struct tg_admit_pool *p = pool(&a, 1);
 	struct tg_admit_segment calm = segment(p, 0xfffffff);
 	const struct tg_admit_stats *stats = tg_admit_lcore_stats(p, 0);
-	unsigned int rounds = 100;
+	unsigned int rounds = 100, served = 0;
+	struct tg_admit_view v;
+	uint64_t flood;
 
+	ask_take(p, calm, 0);
 	for (unsigned int k = 0; k < rounds; k++) {
 		uint64_t now = (k + 1) * INTERVAL - 1;
 
 		tg_admit_tick(p, 0, now);
 		for (uint32_t i = 0; i < 10000; i++)
 			ask_take(p, segment(p, k * 10000 + i), now);
-		for (unsigned int i = 0; i < 5; i++)
-			ask_take(p, calm, now);
+		for (unsigned int i = 0; k % 20 == 19 && i < 20; i++) {
+			ck_assert_int_eq(ask(p, 0, calm, 1), TG_ADMIT_CALM);
+			served += tg_admit_take(p, 0, calm, TG_ADMIT_CALM, 1, now);
+		}
 	}
+	ck_assert_uint_eq(served, 100);
 	ck_assert_uint_gt(stats->collisions, 0);
-	ck_assert_uint_eq(stats->asked[TG_ADMIT_CALM], rounds * 10005u);
-	ck_assert_uint_eq(stats->asked[TG_ADMIT_BURST], 0);
-	ck_assert_uint_eq(stats->admitted[TG_ADMIT_CALM], rounds * 1000u);
+	/* what came until an interval's strangers were too many, the first of whom was not of the flood */
+	flood = stats->asked[TG_ADMIT_CALM] - 1 - served;
+	ck_assert_uint_eq(flood, 1000 - 1);
+	ck_assert_uint_eq(stats->asked[TG_ADMIT_BURST], rounds * 10000u - flood);
+	ck_assert_uint_le(stats->admitted[TG_ADMIT_CALM] + stats->admitted[TG_ADMIT_BURST],
+			  rounds * 1000u + 1);
+	ck_assert_uint_gt(stats->admitted[TG_ADMIT_BURST], 0);
+	tg_admit_look(p, &v);
+	ck_assert(v.strangers_burst);
+	for (unsigned int k = 0; k <= a.calm_intervals; k++)
+		tg_admit_tick(p, 0, (rounds + 1 + k) * INTERVAL);
+	tg_admit_look(p, &v);
+	ck_assert(!v.strangers_burst);
 	tg_admit_free(p);
 }
 END_TEST

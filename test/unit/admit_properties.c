@@ -38,8 +38,9 @@ struct world {
 	uint32_t rate, headroom, most_cost;
 	struct tg_admit_pool *pool;
 	uint64_t admitted;
-	uint64_t calm_again[SEGMENTS]; /* 1 + the interval in which it last became calm */
-	bool burst[SEGMENTS];
+	/* of segments that have their slot, and of strangers together */
+	uint64_t calm_again[SEGMENTS + 1]; /* 1 + the interval in which it last became calm */
+	bool burst[SEGMENTS + 1];
 };
 
 static struct world make(uint64_t seed)
@@ -96,10 +97,15 @@ static void one_packet(struct world *w, uint64_t now, unsigned int hot)
 	enum tg_admit_class class;
 	int64_t auxiliary;
 	uint64_t leased;
+	bool stranger;
 
 	tg_admit_tick(w->pool, lcore, now);
+	stranger = l->slot[s.slot].tag != s.tag;
 	class = ask(w->pool, lcore, s, cost);
-	watch_class(w, i, class, now / INTERVAL);
+	if (!stranger)
+		watch_class(w, i, class, now / INTERVAL);
+	else if (w->pool->hot[s.slot] == 0)
+		watch_class(w, SEGMENTS, class, now / INTERVAL);
 	auxiliary = l->auxiliary;
 	leased = l->stats.auxiliary;
 	if (tg_admit_take(w->pool, lcore, s, class, cost, now))

@@ -204,13 +204,14 @@ json_t *tg_admission_list_json(struct tg_gateway *g, char **args, char *err, siz
 		json_array_append_new(
 			list,
 			json_pack(
-				"{s:s, s:s, s:I, s:I, s:b, s:I, s:i, s:i, s:i, s:i, s:i, s:i, s:I, s:I, s:I, s:I}",
+				"{s:s, s:s, s:I, s:I, s:b, s:I, s:i, s:i, s:b, s:i, s:i, s:i, s:i, s:I, s:I, s:I, s:I}",
 				"pool", p->name, "cost",
 				tg_admit_cost_name(tg_admit_params(p->tokens)->cost),
 				"budget_per_s", (json_int_t)s->tokens.rate_per_s, "headroom_per_s",
 				(json_int_t)s->tokens.headroom_per_s, "fits", p->fits, "debt",
 				(json_int_t)s->tokens.debt, "segments", (int)s->segments,
-				"in_burst", (int)s->segments_in_burst, "waiting_calm",
+				"in_burst", (int)s->segments_in_burst, "strangers_in_burst",
+				s->tokens.strangers_burst, "waiting_calm",
 				(int)s->packets.waiting[TG_ADMIT_CALM], "waiting_burst",
 				(int)s->packets.waiting[TG_ADMIT_BURST], "waiting_calm_most",
 				(int)s->packets.most[TG_ADMIT_CALM], "waiting_burst_most",
@@ -274,6 +275,7 @@ static void tell_tokens(struct rte_tel_data *d, const struct tg_admission_pool *
 	tg_tel_u64(d, "clock_back", s->stats.clock_back);
 	tg_tel_u64(d, "segments", s->segments);
 	tg_tel_u64(d, "segments_in_burst", s->segments_in_burst);
+	tg_tel_u64(d, "strangers_in_burst", s->tokens.strangers_burst);
 	tg_tel_u64(d, "bursts", s->stats.bursts);
 	tg_tel_u64(d, "collisions", s->stats.collisions);
 	tg_tel_u64(d, "server_p95_ns", s->server_p95_ns);
