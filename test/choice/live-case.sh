@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # live-case.sh FOLDER FAULT POLICY [--short]: one run of live.sh. Writes FOLDER/FAULT-POLICY.log, a line a request as
-# visitors.c has it, and FOLDER/FAULT-POLICY.json: when the fault was there, and the gateway's own report.
+# visitors.c has it, and FOLDER/FAULT-POLICY.json: when the fault was there, the gateway's own report and, by server, its
+# telemetry.
 set -u
 folder=$1 fault=$2 policy=$3 short=${4:-}
 set --
@@ -113,11 +114,12 @@ for t in "${times[@]:1}"; do
 done
 finish visitors || die "the visitors failed: $(tail -n 1 "$WORK/visitors.err")"
 gateway_stats
+load=$(/usr/bin/python3 "$LIVE/../telemetry.py" "$NET_ID" "${SERVERS[@]/#//tidegate/latency,web,}") || die "no telemetry"
 gateway_stop
 cp "$WORK/visitors.out" "$folder/$CASE.log"
 cat >"$folder/$CASE.json" <<END
 {"fault": "$fault", "policy": "$policy", "began_ns": $(list "${began[@]}"), "ended_ns": $(list "${ended[@]}"),
- "visitors": $(tail -n 1 "$WORK/visitors.err"), "report": $(cat "$WORK/stats.json")}
+ "visitors": $(tail -n 1 "$WORK/visitors.err"), "report": $(cat "$WORK/stats.json"), "load": $load}
 END
 FIGURES+=("$(tail -n 1 "$WORK/visitors.err")")
 verdict

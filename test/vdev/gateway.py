@@ -5,8 +5,13 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+from telemetry import ask as ask_telemetry  # noqa: E402
 
 BUILD = os.environ.get("TIDEGATE_BUILD", "build")
 TIDEGATE = os.environ.get("TIDEGATE", f"{BUILD}/app/tidegate/tidegate")
@@ -110,13 +115,7 @@ class Gateway:
         raise AssertionError(f"only {self.report()['packets']['received']} of {n} packets received")
 
     def telemetry(self, command):
-        path = f"/var/run/dpdk/{self.prefix}/dpdk_telemetry.v2"
-        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as s:
-            s.settimeout(5)
-            s.connect(path)
-            s.recv(4096)
-            s.send(command.encode())
-            return json.loads(s.recv(65536))
+        return ask_telemetry(self.prefix, command)
 
     def stop(self, how=signal.SIGTERM):
         """Ends it and returns its exit code."""
