@@ -16,6 +16,7 @@ ENOUGH = 500  # calm requests a policy
 SETTLED_MS = 1000  # of a round are for connections to be set up
 PAUSE_MS = 50  # ends a spike
 SPIKE_MS = 100  # .. which is shorter than this
+NOT_CHARGED = 1.5  # a server's median time, as the gateway has it, is at most so many times its own
 WORTH = 0.8  # the more valuable clients' P50 is at most this part of the others'
 
 
@@ -63,6 +64,14 @@ def servers(work, policy, seconds):
     return {"waiting": waits / 1e9 / seconds, "per_s": answered / seconds, "most": max(r["open_max"] for r in reports)}
 
 
+def medians(work, policy, stats):
+    """Of each server: the median time from a request to its answer as the gateway has it, and as the server itself has it, ms."""
+    service = next(s for s in stats["services"] if s["name"] == policy)
+    for server in service["servers"]:
+        own = last_json(f"{work}/server-{policy}-{server['name']}.out")["sojourn_ns"]["p50"]
+        yield server["name"], (server["server_ns"]["p50"] or 0) / 1e6, own / 1e6
+
+
 def faults_of_all(policy, f):
     if f["calm"]["n"] < ENOUGH and policy in ("none", *ISOLATED):
         yield f"{f['calm']['n']} calm requests, {policy}: too few to judge"
@@ -85,6 +94,9 @@ def faults_of_isolated(policy, f, none):
         yield f"calm P95, {policy}, {f['calm']['p95']:.1f} ms: not below {BETTER} of that without admission"
     if f["servers"]["waiting"] >= none["servers"]["waiting"]:
         yield f"the servers' queue did not shrink, {policy}"
+    for name, seen, own in f["medians"]:
+        if not own / NOT_CHARGED <= seen <= NOT_CHARGED * own:
+            yield f"{name} takes {own:.1f} ms, {policy}, and {seen:.1f} ms by the gateway: its own wait is charged to the server"
 
 
 def faults_of(figures):
@@ -115,14 +127,18 @@ def table(figures):
 def main(work, seconds, *policies):
     with open(f"{work}/pools.json", encoding="utf-8") as f:
         pools = {p["pool"]: p for p in json.load(f)}
+    with open(f"{work}/stats.json", encoding="utf-8") as f:
+        stats = json.load(f)
     figures = {p: {**{who: clients(work, who, p) for who in ("calm", *BURSTS)},
-                   "servers": servers(work, p, int(seconds)), "pool": pools.get(p)} for p in policies}
+                   "servers": servers(work, p, int(seconds)), "medians": list(medians(work, p, stats)), "pool": pools.get(p)} for p in policies}
     with open(f"{work}/table", "w", encoding="utf-8") as f:
         print("\n".join(table(figures)), file=f)
     none, two = figures["none"], figures["two-level"]
     text = (f"calm P50 {none['calm']['p50']:.1f} and P95 {none['calm']['p95']:.1f} ms, with admission "
             f"{two['calm']['p50']:.1f} and {two['calm']['p95']:.1f} ms, none lost; waiting at the servers "
-            f"{none['servers']['waiting']:.1f}, {two['servers']['waiting']:.1f}")
+            f"{none['servers']['waiting']:.1f}, {two['servers']['waiting']:.1f}; a server's median, gateway/own "
+            f"{', '.join(f'{n} {seen:.1f}/{own:.1f} ms' for n, seen, own in two['medians'])}, while a burst's requests wait up to "
+            f"{two['pool']['wait_burst_p99_ns'] / 1e6:.0f} ms in the gateway")
     faults = list(faults_of(figures))
     print(f"{text.replace(', none lost', '')}: {'; '.join(faults)}" if faults else text)
     sys.exit(1 if faults else 0)

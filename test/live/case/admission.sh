@@ -91,6 +91,7 @@ for ((r = 1; r <= ROUNDS; r++)); do
 		round "$policy" "$r"
 	done
 done
+gateway_stats
 ctl admission list --json >"$WORK/pools.json" || die "tidegatectl admission list --json failed"
 for policy in "${POLICIES[@]}"; do
 	for name in "${SERVERS[@]}"; do
