@@ -63,7 +63,7 @@ struct tg_pirate_config tg_pirate_compile(const struct tg_pirate_params *params,
 
 static bool is_envelope(uint8_t estimator)
 {
-	return estimator == BY_ENVELOPE || estimator == TG_PIRATE_CARRIER;
+	return estimator >= BY_ENVELOPE;
 }
 
 /* ESP, GRE, IP in IP and the like: any number of conversations in one. */

@@ -4,6 +4,7 @@
  * counters are written here, ticks of 5 ms go by on a clock of 1 GHz.
  */
 #include "choice/load.h"
+#include "api/api.h"
 #include "unit.h"
 
 #include <math.h>
@@ -216,6 +217,67 @@ START_TEST(requests_together)
 	is_near(view(0)->in_system_bound, 8, .001);
 	is_near(view(0)->in_system, 4 * 8, .01); /* several answers: they are requests */
 	is_near(costs.load_256[0], 4 * 8 * 256, .01);
+	tear_down();
+}
+END_TEST
+
+/* What `server list` says of the requests at server 0. taken is there as soon as anything is known. */
+static void is_told(const char *kind, double number, double bound, double taken)
+{
+	static const char *const key[] = {"in_system", "in_system_bound", "in_system_taken"};
+	const double want[] = {number, bound, taken};
+	char err[256] = "", *args[1] = {NULL};
+	const json_t *row;
+	json_t *list;
+
+	gateway.n_workers = 0; /* their tables are not asked: they have none here */
+	list = tg_api_handle(&gateway, "server list", args, 0, err, sizeof(err));
+	gateway.n_workers = WORKERS;
+	row = json_array_get(list, 0);
+	ck_assert_msg(list != NULL, "%s", err);
+	ck_assert_str_eq(json_string_value(json_object_get(row, "in_system_kind")), kind);
+	for (unsigned int i = 0; i < 3; i++) {
+		const json_t *value = json_object_get(row, key[i]);
+
+		ck_assert_msg(value != NULL, "%s is missing", key[i]);
+		if (isnan(want[i]))
+			ck_assert_msg(json_is_null(value), "%s is a number", key[i]);
+		else
+			is_near(json_number_value(value), want[i], .01);
+	}
+	json_decref(list);
+}
+
+/* A number where headers tell it, else a bound or nothing, and always what flows are placed by. */
+START_TEST(requests_as_published)
+{
+	static struct tg_route route[SERVERS];
+
+	set_up();
+	snapshot.route = route;
+	strcpy(service.name, "web");
+	strcpy(config[0].name, "a");
+	tick();
+	is_told("unknown", NAN, NAN, NAN);
+	go_on(0, 400, 10, 8 * MS, 1);
+	stats[0]->waiting = 10;
+	tick();
+	is_told("counted", 8, NAN, 8);
+	for (unsigned int i = 0; i < 4000; i++) {
+		stats[0]->pieces += 30;
+		go_on(0, 1, 10, 8 * MS, 1);
+	}
+	is_told("at-least", NAN, 8, 8);
+	for (unsigned int i = 0; i < 8000; i++) {
+		stats[0]->unsure += 90;
+		go_on(0, 1, 10, 8 * MS, 1);
+	}
+	is_told("at-most", NAN, 8, 8);
+	for (unsigned int i = 0; i < 8000; i++) {
+		stats[0]->carried += 10;
+		go_on(0, 1, 10, 8 * MS, 1);
+	}
+	is_told("unknown", NAN, NAN, 8);
 	tear_down();
 }
 END_TEST
@@ -635,7 +697,8 @@ static Suite *suite(void)
 
 	UNIT_CASE(s, "observed", nothing_known, service_and_path, service_while_crowded,
 		  slowness_shows_within_half_a_second, requests_there, requests_together,
-		  requests_by_what_is_known, path_over_ticks, hung, latency_stands_for_s);
+		  requests_as_published, requests_by_what_is_known, path_over_ticks, hung,
+		  latency_stands_for_s);
 	UNIT_CASE(s, "configured", configured, absurd);
 	UNIT_CASE(s, "predicted", model_keeps_to_what_was_seen, model_as_written,
 		  predictions_are_mended, what_was_right_once_is_forgotten, chance_is_not_mended,
