@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Are servers chosen well? Every policy in the simulator and live, against what is asked of `latency`.
 #
-#   test/bar/choice.sh [--seed N] [--no-live] [--out FOLDER]     30 minutes on two idle cores; the live part needs root
+#   test/bar/choice.sh [--seed N] [--no-live] [--out FOLDER]     35 minutes on two idle cores; the live part needs root
 #
-# FOLDER keeps what each part left, for test/choice/doc.py: sim.json, tiers.json, live/.
+# FOLDER keeps what each part left, for test/choice/doc.py: sim.json, tiers.json, live/, emulated.
 # The last line is one JSON object: live, sim, survive; null for a part that could not run here. Exit code 0 only when
 # every bar holds and every part ran.
 set -euo pipefail
@@ -53,6 +53,7 @@ part sim /usr/bin/python3 test/choice/run.py --bars --seed "$seed" --json "$out/
 part tiers /usr/bin/python3 test/choice/tiers.py --bars --seed "$seed" --json "$out/tiers.json"
 if [ -n "$live" ]; then
 	part live test/choice/live.sh --out "$out/live"
+	[ ! -e "$out/live/slow-latency.json" ] || /usr/bin/python3 test/choice/emulate.py --folder "$out/live" --seed "$seed" | tee "$out/emulated" || code=1
 else
 	echo null >"$work/live.json"
 	code=1

@@ -76,7 +76,8 @@ def main():
         for key in KEYS:
             mean = statistics.mean(sim[key])
             print(f"{policy:18} {key:8} {lived[policy][key]:8.2f} {mean:9.2f} {half_width(sim[key]):6.2f} {lived[policy][key] / mean:16.2f}")
-            out.setdefault(policy, {})[key] = {"live": round(lived[policy][key], 3), "simulated": round(mean, 3)}
+            out.setdefault(policy, {})[key] = {"live": round(lived[policy][key], 4), "simulated": round(mean, 4),
+                                                "half": round(half_width(sim[key]), 4)}
     print(json.dumps(out))
     return 0
 

@@ -141,8 +141,8 @@ def picture(runs, path):
             share.set(ylim=(0, 100), title=f"{fault}: {LABEL.get(policy, policy)}", ylabel="share of requests, %" if j == 0 else None)
             tail.set(yscale="log", ylim=(5, 3000), xlabel="s from the fault's beginning", ylabel="p95, ms" if j == 0 else None)
             tail.grid(True, alpha=.3)
-        rows[2 * i][0].legend(loc="lower right", title="server (d ails)", ncols=4, fontsize=6)
-    figure.tight_layout()
+    figure.legend(*rows[0][0].get_legend_handles_labels(), loc="upper center", title="share of server (d ails)", ncols=4)
+    figure.tight_layout(rect=(0, 0, 1, .96))
     figure.savefig(path, metadata={"Date": None})
 
 

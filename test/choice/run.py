@@ -23,9 +23,9 @@ T975 = {2: 12.706, 3: 4.303, 4: 3.182, 5: 2.776, 6: 2.571, 8: 2.365, 10: 2.262}
 
 ALL = ["maglev", "rendezvous", "random", "round-robin", "weighted-round-robin", "least-connections", "two-choices", "jsq", "model",
        "queue", "hybrid-seed", "completion", "latency", "oracle"]
-FEW = ["maglev", "least-connections", "two-choices", "jsq", "completion", "latency", "oracle"]
 WEIGHED = ["maglev", "rendezvous", "random", "round-robin", "weighted-round-robin", "least-connections", "jsq", "latency"]
 LEAST = ["maglev", "latency", "oracle"]
+PREDICT = ["model", "queue", "hybrid-seed", "completion", "latency"]
 # what ails the last of four servers
 FAULTS = {
     "none": [{"at_s": 0, "slow": 1}],
@@ -43,7 +43,6 @@ FAILURES = {
     "refuses for 5 s": [{"at_s": 0, "slow": 1}, {"at_s": 7, "state": "refuses"}, {"at_s": 12, "state": "up"}],
     "hung for 5 s": [{"at_s": 0, "slow": 1}, {"at_s": 7, "state": "hung"}, {"at_s": 12, "state": "up"}],
 }
-MORE = (("none", .9), ("periodic", .7), ("+20ms", .7))
 THINK_MS, TRIP_MS, WORK_MS = 100, 3, 12.5
 
 
@@ -86,8 +85,8 @@ def cases():
 
     for fault in FAULTS:
         for rho in (.3, .5, .7, .9) if fault not in ("x2", "hung") else (.7, .9):
-            policies = ALL if (fault, rho) in (("none", .5), ("x3", .7)) else FEW if (fault, rho) in MORE else LEAST
-            add(f"{fault} {rho}", four(fault, rho), policies)
+            by_all = fault == "none" or (rho == .7 and fault in ("x3", "+20ms", "periodic", "hung"))
+            add(f"{fault} {rho}", four(fault, rho), ALL if by_all else LEAST)
     for k in (1, 5, 100):
         add(f"x5 0.5 K={k}", four("x5", .5, requests=k), LEAST)
     add("x5 0.7 c=8", four("x5", .7, workers=8), LEAST)
@@ -100,8 +99,8 @@ def cases():
     for fault in ("none", "+20ms"):
         add(f"{fault} 0.7 exponential", four(fault, .7, work=exponential), LEAST)
     add("x3 0.7 two workers each", (*four("x3", .7)[:1], {**four("x3", .7)[1], "gateways[*].workers": 2}), LEAST)
-    add("x3 0.7 heavy tail", four("x3", .7, work=tail), FEW)
-    add("unlike", ("unlike", {}), FEW)
+    add("x3 0.7 heavy tail", four("x3", .7, work=tail), ALL)
+    add("unlike", ("unlike", {}), ALL)
     speeds = {f"config.services[0].servers[{i}].weight": w for i, w in enumerate((1, 4, 16, 4))}
     add("unlike, weighted by speed", ("unlike", speeds), WEIGHED)
     for rho in (.5, .8):
@@ -109,17 +108,17 @@ def cases():
     add("100 servers 0.5, 10 x5", ("hundred", {"clients[0].clients": clients(.5, 4, 100), "servers[0].changes": FAULTS["x5"],
         **{f"servers[{i}].changes": FAULTS["x5"] for i in range(10, 100, 10)}}), LEAST)
     for fault in ("none", "x3"):
-        add(f"open {fault}", ("open", {"servers[3].changes": FAULTS[fault]}), FEW)
-    for n, slow in ((2, 0), (2, 1), (10, 1), (1000, 0), (1000, 100)):
+        add(f"open {fault}", ("open", {"servers[3].changes": FAULTS[fault]}), ALL)
+    for n, slow in ((2, 0), (2, 1), (10, 0), (10, 1), (100, 0), (100, 10), (1000, 0), (1000, 100)):
         add(f"{n} servers of one worker, {slow} x5", (*many(n, .5, slow)[:1], {**many(n, .5, slow)[1], **({"replications": 2} if n > 100 else {})}), LEAST)
     for n in (1, 4, 8):
         add(f"x3 0.7 gateways: {n}", ("four", {**four("x3", .7)[1], **gateways(n)}), LEAST)
         add(f"none 0.7 gateways: {n}", ("four", {**four("none", .7)[1], **gateways(n)}), LEAST)
     for failure, changes in FAILURES.items():
         add(f"{failure}, 0.5", ("four", {**four("none", .5)[1], "servers[3].changes": changes}), LEAST)
-    for workers in (1, 4, 16):
+    for workers in (1, 16):  # 4: "none" itself
         for rho in (.3, .5, .7, .9):
-            add(f"error c={workers} {rho}", four("none", rho, workers=workers), ["model", "queue", "hybrid-seed", "completion", "latency"])
+            add(f"error c={workers} {rho}", four("none", rho, workers=workers), PREDICT)
     return out
 
 
@@ -230,6 +229,12 @@ P99 = {"x5": {.3: .63, .5: .63, .7: .63, .9: .63}, "x3": {.3: .63, .5: .63, .7: 
        "+5ms": {.3: 1.03, .5: 1.03, .7: 1.03, .9: 1.03}, "none": {.3: 1.03, .5: 1.03, .7: 1.03, .9: 1.03}}
 
 
+def error(said, name, f):
+    e = {policy: mean(f[policy]["mape"]) for policy in ("latency", "model", "hybrid-seed")}
+    bound(said, f"{name}: prediction error", e["latency"], .15)
+    bound(said, f"{name}: prediction error over the lower of model's and seed's", e["latency"] / min(e["model"], e["hybrid-seed"]), 1)
+
+
 def bars(done):
     """Service bars: latency against Maglev, and its median; then the prediction's error."""
     said = []
@@ -240,12 +245,12 @@ def bars(done):
                 bound(said, f"{name}: p99 over Maglev's", ratio(f["latency"], f["maglev"], "p99_ms"), P99[fault][float(rho)])
             against = "maglev" if float(rho) <= .5 else "oracle"
             bound(said, f"{name}: p50 over {against}'s", ratio(f["latency"], f[against], "p50_ms"), 1.05)
+            if fault == "none":
+                error(said, name, f)
         elif name in ("100 servers 0.5", "100 servers 0.8", "open none"):
             bound(said, f"{name}: p99 over Maglev's", ratio(f["latency"], f["maglev"], "p99_ms"), 1.03)
         elif fault == "error":
-            e = {p: mean(x["mape"]) for p, x in f.items() if "mape" in x}
-            bound(said, f"{name}: prediction error", e["latency"], .15)
-            bound(said, f"{name}: prediction error over the lower of model's and seed's", e["latency"] / min(e["model"], e["hybrid-seed"]), 1)
+            error(said, name, f)
     return said
 
 
