@@ -30,6 +30,25 @@ static void drop_all(struct tg_burst *b)
 			tg_drop(b, i, TG_DROP_STOPPED);
 }
 
+void tg_guarding_released(struct tg_worker *w, struct tg_burst *b)
+{
+	if (unlikely(w->snapshot->stopped)) {
+		drop_all(b);
+		return;
+	}
+	for (unsigned int i = 0; i < b->n; i++) {
+		const struct tg_pkt *p = &b->pkt[i];
+		const struct tg_guard *g;
+
+		if (b->verdict[i] != TG_FORWARD || p->key.service >= w->snapshot->n_services)
+			continue;
+		g = w->snapshot->guard[p->key.service];
+		if (g != NULL && (p->flags & TG_PKT_ICMP_ERROR) == 0 &&
+		    !tg_guard_allows(g, &p->key.client))
+			tg_drop(b, i, TG_DROP_ACCESS);
+	}
+}
+
 void tg_guarding_burst(struct tg_worker *w, struct tg_burst *b)
 {
 	if (unlikely(w->snapshot->stopped)) {

@@ -15,6 +15,10 @@
 
 void tg_guarding_burst(struct tg_worker *w, struct tg_burst *b);
 
+/* Those that waited for tokens and go on now: was forwarding stopped, or their client denied, meanwhile? Their
+ * rates were judged when they came. */
+void tg_guarding_released(struct tg_worker *w, struct tg_burst *b);
+
 /* `access list [SERVICE]`, `limit list`. */
 json_t *tg_guarding_access_json(struct tg_gateway *g, char **args, char *err, size_t err_len);
 json_t *tg_guarding_limits_json(struct tg_gateway *g, char **args, char *err, size_t err_len);

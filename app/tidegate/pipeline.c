@@ -601,6 +601,8 @@ void tg_pipeline_run_released(struct tg_worker *w, struct tg_burst *b)
 	tg_service_match(w->snapshot->services, b);
 	tg_burst_no_alternatives(b);
 	tg_flow_lookup(w->flows, b);
+	if (unlikely(w->snapshot->guards))
+		tg_guarding_released(w, b);
 	from_follow_on(w, b);
 }
 

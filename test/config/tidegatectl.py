@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """tidegatectl against a socket that answers as told: what is sent, what is printed, exit status.
 
-usage: tidegatectl.py TIDEGATECTL
+usage: tidegatectl.py TIDEGATECTL API.C MAN-PAGE COMPLETION
+
+Its commands are also compared with the gateway's own table (API.C), the man page and the completion.
 """
 import json
 import os
@@ -170,6 +172,55 @@ def test_usage(t):
         t.judge(done.returncode == 0 and "tidegatectl" in done.stdout, option)
 
 
+def commands_of_gateway(path):
+    table = pathlib.Path(path).read_text(encoding="utf-8").split("static const struct command commands[] = {")[1].split("\n};")[0]
+    return {name: (arguments, int(least), int(most))
+            for name, arguments, least, most in re.findall(r'\{"([^"]+)", "([^"]*)",\s*(\d), (\d),', table)}
+
+
+def commands_of_man_page(path):
+    section = pathlib.Path(path).read_text(encoding="utf-8").split(".Sh COMMANDS")[1].split(".Sh EXIT STATUS")[0]
+    items = [re.split(r" (?:Ar|Op|Fl|Ns)\b", part)[0].strip() for line in re.findall(r"^\.It Cm (.*)$", section, re.M)
+             for part in line.split(" , ")]
+    return set(item for item in items if item not in ("", "Ns"))
+
+
+def completed(completion, folder, *words):
+    """What <Tab> offers behind the words."""
+    line = ["tidegatectl", *words, ""]
+    script = f'. "{completion}"; COMP_WORDS=({" ".join(json.dumps(w) for w in line)}); COMP_CWORD={len(line) - 1}; _tidegatectl; printf "%s\\n" "${{COMPREPLY[@]}}"'
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=20,
+                          env={**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"})
+    return set(done.stdout.split())
+
+
+def test_commands(t, api, man, completion):
+    """One set of commands: what the gateway knows, and what client, help, completion and man page say."""
+    wanted = commands_of_gateway(api)
+    t.judge(len(wanted) > 25 and "forwarding stop" in wanted, "the gateway's table was not read", wanted)
+    text = t.ctl("help").stdout
+    said = {}
+    for name, arguments in re.findall(r"^  ([a-z]+(?: [a-z]+)?)((?: \[?[A-Z][A-Z,]*[^ ]*)*) ", text.split("options:")[0], re.M):
+        said[name] = arguments.strip()
+    own = {"top"}  # the client's, made of others
+    t.judge(set(said) == set(wanted) | own, "help", set(said) ^ (set(wanted) | own))
+    for name, (arguments, least, most) in wanted.items():
+        if name == "help":
+            continue
+        t.judge(said.get(name) == arguments, f"help: arguments of {name}", said.get(name), arguments)
+        for n in sorted({max(least - 1, 0), least, most, most + 1}):
+            t.daemon.reply = json.dumps({**OK, "result": []}).encode() + b"\n"
+            done = t.ctl(*name.split(), *["x"] * n)
+            t.judge((done.returncode == 0) == (least <= n <= most), f"{name} with {n} arguments", done.returncode, done.stderr)
+    described = commands_of_man_page(man)
+    t.judge(described == set(said), "man page", described ^ set(said))
+    folder = str(pathlib.Path(t.program).parent)
+    t.judge(completed(completion, folder) == {name.split()[0] for name in said}, "completion", completed(completion, folder))
+    for noun in sorted({name.split()[0] for name in said if " " in name}):
+        verbs = {name.split()[1] for name in said if name.split()[0] == noun}
+        t.judge(completed(completion, folder, noun) == verbs, f"completion of {noun}", completed(completion, folder, noun), verbs)
+
+
 def test_top(t):
     """On a terminal of its own: two pictures, then q."""
     t.daemon.reply = json.dumps({**OK, "result": REPORT}).encode() + b"\n"
@@ -191,14 +242,15 @@ def test_top(t):
 
 
 def main():
-    if len(sys.argv) != 2:
-        sys.exit("usage: tidegatectl.py TIDEGATECTL")
+    if len(sys.argv) != 5:
+        sys.exit("usage: tidegatectl.py TIDEGATECTL API.C MAN-PAGE COMPLETION")
     with tempfile.TemporaryDirectory(prefix="tidegatectl-") as folder:
         os.chmod(folder, 0o755)
         t = Test(str(pathlib.Path(sys.argv[1]).resolve()), folder)
         test_output(t)
         test_failures(t)
         test_usage(t)
+        test_commands(t, *sys.argv[2:])
         test_top(t)
     print(f"{t.passed} passed, {t.failed} failed, {t.skipped} skipped")
     return 1 if t.failed else 0

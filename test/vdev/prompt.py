@@ -90,6 +90,36 @@ def register(case, syn):
             assert '"taking_new_flows"' in g.output(), g.output()
 
     @case(quick=True)
+    def what_waits_for_tokens_is_stopped_too():
+        """stop, and access denied by a reload: what waits for tokens meets them when it goes on"""
+        v = service(admission={"budget_per_s": 100, "cost": "packet"}, admission_wait_max_us=1000000)
+        g = endless([syn(n) for n in range(50)])
+        g.document["services"] = [v]
+        g.write()
+
+        def stands(drop):
+            time.sleep(0.05)
+            before = g.report()
+            time.sleep(0.8)  # 80 tokens' worth
+            after = g.report()
+            assert after["packets"]["forwarded"] == before["packets"]["forwarded"], (drop, before, after)
+            assert after["drops"][drop] > 0, after
+
+        with g:
+            g.wait_received(2000)
+            stopped = g.ask("forwarding stop")["result"]
+            stands("stopped")
+            assert g.report()["packets"]["forwarded"] == stopped["forwarded"]
+            assert g.ask("forwarding start")["ok"]
+            time.sleep(0.5)
+            assert g.report()["packets"]["forwarded"] > stopped["forwarded"], g.report()
+            v["access"] = [{"prefix": "198.51.100.0/24", "action": "deny"}]
+            g.write()
+            assert g.ask("config reload")["ok"]
+            stands("access_denied")
+            assert g.stop() == 0, g.output()
+
+    @case(quick=True)
     def commands_of_a_bad_file():
         """--cmdline-file: a line that is refused, or a file that is not there, is named, and the start with it"""
         g = Gateway([service()])
