@@ -85,6 +85,48 @@ def predictive_gate():
 
 
 @case
+def a_wait_for_tokens_is_not_the_servers():
+    """requests that wait for tokens seven times as long as the servers take: the wait is in L and not in S"""
+    r = json.loads(finish(start(scenario("admission"), "--quiet"))[0])
+    for truth, seen in zip(r["servers"], r["gateways"][0]["services"][0]["servers"]):
+        for ours, theirs in (("latency_ns", "latency_ns"), ("server_ns", "server_ns")):
+            got, want = seen[ours]["mean"]["mean"], truth["services"][0][theirs]["mean"]["mean"]
+            print(f"  server {seen['name']}, {ours}: {got / 1e6:.2f} ms, in truth {want / 1e6:.2f}")
+            assert abs(got / want - 1) < 0.03, (seen["name"], ours, got, want)
+        assert seen["latency_ns"]["mean"]["mean"] > 7 * seen["server_ns"]["mean"]["mean"], "nothing waits"
+
+
+@case
+def a_budget_is_derived_only_where_the_model_fits():
+    """nine tenths of what the servers can; said to take 0.1 ms where they take 10: none, and a configured one stays, without extra tokens"""
+    runs, seen = {}, {}
+    for said_us in (0, 100):
+        servers = {f"config.services[0].servers[{i}].{k}": v for i in range(2)
+                   for k, v in (("workers", 16), ("service_time_us", said_us)) if v}
+        for budget in (0, 3000):
+            settings = {"config.services[0].admission": {"budget_per_s": budget}, **servers}
+            runs[said_us, budget] = start(scenario("admission"), "--quiet", settings=settings)
+    for (said_us, budget), run in runs.items():
+        pool = json.loads(finish(run)[0])["gateways"][0]["admission"][0]
+        seen[said_us, budget] = got = [pool["budget_per_s"]["mean"], pool["headroom_per_s"]["mean"] > 0, pool["fits"]]
+        print(f"  said to take {said_us} us, budget {budget}: {got[0]:.0f}, extra tokens {got[1]}, fits {got[2]}")
+    assert seen[0, 0][2] and abs(seen[0, 0][0] / (0.9 * 3200) - 1) < 0.1, seen
+    assert seen[100, 0] == [0, False, False] and seen[100, 3000] == [3000, False, False], seen
+
+
+@case
+def a_flood_of_networks_leaves_the_calm_alone():
+    """a million networks that ask once each, five times the budget: no request of who was there before is lost or late"""
+    r = json.loads(finish(start(scenario("flood"), "--quiet"))[0])
+    calm, flood = r["clients"]
+    p95 = calm["latency_ns"]["p95"]["mean"] / 1e6
+    print(f"  calm: {calm['requests']['mean']:.0f} requests, {calm['failed']['mean']:.0f} lost, P95 {p95:.2f} ms; "
+          f"flood: {flood['requests']['mean']:.0f}, {flood['failed']['mean']:.0f} lost")
+    assert calm["failed"]["mean"] == 0 and p95 < 3, (calm["failed"], p95)
+    assert flood["requests"]["mean"] > 1e6 and flood["failed"]["mean"] > 0.7 * flood["requests"]["mean"], flood["failed"]
+
+
+@case
 def same_seed_same_bytes():
     """the same seed gives the same bytes, another one others; everything is accounted for in the worst of weathers"""
     runs = [start(scenario("mixed"), "--quiet") for _ in range(2)]
