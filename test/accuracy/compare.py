@@ -70,7 +70,7 @@ def main():
         print("SKIPPED accuracy: TIDEGATE_CAPTURES names no folder with truth.tsv")
         return 0
     rows = read_truth()
-    print("| capture, client port | n | mean, ms | median, ms | `ack` n | mean | median | `gap` n | mean | median |")
+    print("| capture, client port | n | mean, ms | median, ms | `auto` n | mean | median | `gap` n | mean | median |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |")
     for name in dict.fromkeys(row["file"] for row in rows):
         mine = [row for row in rows if row["file"] == name]
