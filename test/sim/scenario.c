@@ -18,6 +18,10 @@
 #define CLIENTS                                                                           \
 	"\"clients\": [{\"name\": \"c\", \"service\": \"q\", \"traffic\": \"datagram\", " \
 	"\"arrivals\": \"poisson\", \"rate\": 9000}]"
+#define ASKS(name, work_us)                                                        \
+	"{\"name\": \"" name                                                       \
+	"\", \"service\": \"q\", \"traffic\": \"datagram\", \"work_us\": " work_us \
+	", \"arrivals\": \"poisson\", \"rate\": 1000}"
 #define SCENARIO "{\"version\": 1, \"duration_s\": 10, " CONFIG ", " SERVERS ", " CLIENTS "}"
 
 static struct tg_scenario *load(const char *text, const char *path, const char *value,
@@ -224,6 +228,26 @@ START_TEST(changes_count_in_the_load)
 }
 END_TEST
 
+/* What the oracle takes a server for: what is asked of it. */
+START_TEST(a_server_without_a_time_takes_what_is_asked)
+{
+	struct tg_scenario_report report = {0};
+	struct tg_scenario *s =
+		load("{\"version\": 1, \"duration_s\": 10, " CONFIG
+		     ", \"servers\": [{\"address\": \"10.0.0.11\", \"workers\": 9}, "
+		     "{\"address\": \"10.0.0.12\", \"service_us\": 50}], "
+		     "\"clients\": [" ASKS("1", "100") ", " ASKS("2", "300") "]}",
+		     NULL, NULL, &report);
+
+	if (s == NULL)
+		ck_abort_msg("%s", report.faults[0]);
+	ck_assert_double_eq(s->server[0].station.service_us.mean, 200);
+	ck_assert_double_eq(s->server[1].station.service_us.mean, 50);
+	tg_scenario_free(s);
+	tg_scenario_report_free(&report);
+}
+END_TEST
+
 START_TEST(no_text_is_too_strange)
 {
 	char deep[8192], text[sizeof(SCENARIO)];
@@ -263,6 +287,7 @@ static Suite *suite(void)
 			    sizeof(wrong) / sizeof(wrong[0]));
 	tcase_add_loop_test(tc, overload_that_ends_is_allowed, 0, 3);
 	suite_add_tcase(s, tc);
+	UNIT_CASE(s, "times", a_server_without_a_time_takes_what_is_asked);
 	UNIT_CASE(s, "bad", all_faults_are_said_at_once, no_text_is_too_strange);
 	return s;
 }

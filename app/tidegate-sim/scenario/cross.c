@@ -204,6 +204,25 @@ static void check_groups(struct tg_scenario_reader *sr, struct tg_scenario *s)
 	}
 }
 
+/* A time that the server does not give: every group that asks it gives its own, and by their mean the
+ * oracle knows the server. */
+static double asked_us(const struct tg_scenario_reader *sr, const struct tg_scenario *s, uint32_t i)
+{
+	double sum = 0;
+	uint32_t n = 0;
+
+	for (uint32_t k = 0; k < s->n_groups; k++) {
+		const struct tg_group_params *g = &s->group[k];
+
+		if (g->has_work && g->service < s->n_services &&
+		    tg_scenario_serves(sr->config, s, g->service, i)) {
+			sum += tg_dist_mean(&g->work_us);
+			n++;
+		}
+	}
+	return n > 0 ? sum / n : 0;
+}
+
 void tg_scenario_cross_check(struct tg_scenario_reader *sr)
 {
 	struct tg_scenario *s = &sr->all->s;
@@ -215,8 +234,7 @@ void tg_scenario_cross_check(struct tg_scenario_reader *sr)
 		check_configured(sr, s);
 	}
 	check_groups(sr, s);
-	/* a time nobody gave: every group gives its own */
 	for (uint32_t i = 0; i < s->n_servers; i++)
 		if (s->server[i].station.service_us.mean < 0)
-			s->server[i].station.service_us.mean = 0;
+			s->server[i].station.service_us.mean = asked_us(sr, s, i);
 }
