@@ -22,6 +22,8 @@
 #include "tg_pirate_quick.h"
 #include "tg_service.h"
 
+#define FRESH_S \
+	1 /* a connection that has asked nothing for so long is not expected to ask at once */
 #define HIDDEN_WAITS_S \
 	1 /* after which a client with hidden headers has its answer, or asks again */
 
@@ -64,13 +66,20 @@ static void put_on_server(struct tg_worker *w, struct tg_flow *f, uint16_t serve
 	tg_stat_set32(&st->fresh, st->fresh + 1);
 }
 
-/* A request of the flow is on its way to the server, the first one perhaps. */
-static void request_opened(struct tg_worker *w, struct tg_flow *f, struct tg_server_stats *st)
+/* The first request of a new connection has come, or none is expected any more. */
+static inline void fresh_no_more(struct tg_flow *f, struct tg_server_stats *st)
 {
 	if ((f->asking & TG_FLOW_ASKED) == 0 && st->fresh > 0)
 		tg_stat_set32(&st->fresh, st->fresh - 1);
+	f->asking |= TG_FLOW_ASKED;
+}
+
+/* A request of the flow is on its way to the server, the first one perhaps. */
+static void request_opened(struct tg_worker *w, struct tg_flow *f, struct tg_server_stats *st)
+{
+	fresh_no_more(f, st);
 	tg_select_request(&w->local[f->key.service], (f->asking & TG_FLOW_PROBE) != 0);
-	f->asking |= TG_FLOW_ASKED | TG_FLOW_WAITS;
+	f->asking |= TG_FLOW_WAITS;
 	st->requests++;
 	tg_stat_set32(&st->waiting, st->waiting + 1);
 }
@@ -82,8 +91,7 @@ static void leave_server(struct tg_worker *w, struct tg_flow *f)
 
 	if ((f->asking & TG_FLOW_ENDED) == 0 && w->own[f->server] > 0)
 		w->own[f->server]--;
-	if ((f->asking & TG_FLOW_ASKED) == 0 && st->fresh > 0)
-		tg_stat_set32(&st->fresh, st->fresh - 1);
+	fresh_no_more(f, st);
 	if ((f->asking & TG_FLOW_WAITS) != 0 && st->waiting > 0)
 		tg_stat_set32(&st->waiting, st->waiting - 1);
 	f->asking = 0;
@@ -103,8 +111,9 @@ static uint16_t pick(struct tg_worker *w, const struct tg_pkt *p, bool consisten
  * May this packet of an unknown flow make an entry, and by which rule is its server found?
  * TCP: a SYN is placed by the policy. A segment with ACK belongs to a connection that began
  * elsewhere (another gateway, or this one before a restart): the consistent hash is the best guess
- * at its server. With FIN or RST the connection ends: no entry. Neither SYN, ACK nor RST: no TCP
- * implementation sends that (RFC 9293), port scanners do.
+ * at its server. With FIN or RST the connection ends: no entry. SYN and ACK: servers answer so, a client
+ * of theirs does not; whoever was sent a SYN in a service's name answers the service so. Neither SYN, ACK
+ * nor RST: no TCP implementation sends that (RFC 9293), port scanners do.
  */
 static enum tg_reason first_packet(const struct tg_pkt *p, bool *consistent, bool *entry)
 {
@@ -114,6 +123,7 @@ static enum tg_reason first_packet(const struct tg_pkt *p, bool *consistent, boo
 		uint8_t f = p->tcp_flags;
 
 		if ((f & (TG_TCP_SYN | TG_TCP_ACK | TG_TCP_RST)) == 0 ||
+		    (f & (TG_TCP_SYN | TG_TCP_ACK)) == (TG_TCP_SYN | TG_TCP_ACK) ||
 		    (f & (TG_TCP_SYN | TG_TCP_FIN)) == (TG_TCP_SYN | TG_TCP_FIN) ||
 		    (f & (TG_TCP_SYN | TG_TCP_RST)) == (TG_TCP_SYN | TG_TCP_RST))
 			return TG_DROP_TCP_STRAY;
@@ -192,6 +202,7 @@ static void end_exchange(struct tg_worker *w, struct tg_flow *f, const struct tg
 	if ((f->asking & TG_FLOW_ENDED) == 0 && w->own[f->server] > 0)
 		w->own[f->server]--; /* no load of its server, though the entry stays for a while */
 	f->asking |= TG_FLOW_ENDED;
+	fresh_no_more(f, st);
 	if (f->estimator == TG_ESTIMATOR_OFF)
 		return;
 	if (tg_pirate_finish(&w->snapshot->pirate[p->key.service], &st->pirate, f->estimator,
@@ -336,16 +347,22 @@ static void follow_quietly(struct tg_worker *w, struct tg_burst *b, unsigned int
 		w->stats.icmp_errors++;
 }
 
-/* A flow that did not begin here, as far as this gateway saw; or one that goes on after its end. */
+/* A flow that did not begin here, as far as this gateway saw; or one that goes on after its end: the RST was not
+ * its client's, and it is measured as if it began here. */
 static void recall(struct tg_worker *w, struct tg_burst *b, unsigned int i, struct tg_flow *f)
 {
+	bool anew = (f->asking & TG_FLOW_RESTORED) != 0;
+
 	if ((f->asking & TG_FLOW_ENDED) != 0 && f->state != TG_FLOW_SHUT) {
 		f->asking &= (uint8_t)~TG_FLOW_ENDED;
 		w->own[f->server]++;
+		memset(f->near, 0, sizeof(f->near));
+		memset(f->far, 0, sizeof(f->far));
+		anew = true;
 	}
 	if ((f->asking & TG_FLOW_GUESS) != 0)
 		name_alternatives(w, b, i);
-	if ((f->asking & TG_FLOW_RESTORED) == 0)
+	if (!anew)
 		return;
 	f->asking &= (uint8_t)~TG_FLOW_RESTORED;
 	f->estimator = tg_pirate_choose(&w->snapshot->pirate[f->key.service], &b->pkt[i]);
@@ -374,7 +391,7 @@ static void flow_gone(void *ctx, struct tg_flow *f)
 /*
  * A new connection from the ports of one that ended. It stays with the server of the old one as long as that takes new
  * connections: a RST and a SYN that somebody guessed must not move a connection that lives (RFC 5961). NULL: it is to
- * be placed, and so are its other packets in this burst.
+ * be placed, and so are its other packets in this burst; those before it have no entry any more to depart from.
  */
 static struct tg_flow *begins_again(struct tg_worker *w, struct tg_burst *b, unsigned int i,
 				    struct tg_flow *f)
@@ -392,7 +409,7 @@ static struct tg_flow *begins_again(struct tg_worker *w, struct tg_burst *b, uns
 		return f;
 	}
 	tg_flow_remove(w->flows, f);
-	for (unsigned int k = i; k < b->n; k++)
+	for (unsigned int k = 0; k < b->n; k++)
 		if (b->flow[k] == f)
 			b->flow[k] = NULL;
 	return NULL;
@@ -503,7 +520,6 @@ static void answer_too_big(struct tg_worker *w, struct tg_burst *b)
 
 static void from_follow_on(struct tg_worker *w, struct tg_burst *b)
 {
-	w->settled = false;
 	follow_flows(w, b);
 	tg_lap(w, TG_STAGE_FOLLOW, b->n);
 	if (w->mode == TG_MODE_INLINE &&
@@ -672,13 +688,6 @@ void tg_pipeline_departed_burst(struct tg_worker *w, struct tg_burst *b, const u
 	const struct view v = view_of(w);
 	uint64_t polled = b->now;
 
-	if (unlikely(
-		    w->settled)) { /* what an entry held when it was looked up may be another's now */
-		for (unsigned int k = 0; k < n; k++)
-			tg_pipeline_departed(w, b->flow[left[k]], &b->pkt[left[k]],
-					     b->server[left[k]], bytes[k], polled, departure);
-		return;
-	}
 	for (unsigned int k = 0; k < n; k++) {
 		unsigned int i = left[k];
 		const struct tg_pkt *p = &b->pkt[i];
@@ -711,7 +720,6 @@ bool tg_pipeline_settle(struct tg_worker *w, const struct tg_pkt *syn, uint64_t 
 	if (f != NULL) {
 		flow_gone(w, f);
 		tg_flow_remove(w->flows, f);
-		w->settled = true;
 	}
 	f = tg_flow_insert(w->flows, &syn->key, hash, departed);
 	if (f == NULL)
@@ -732,6 +740,9 @@ static void flow_stays(void *ctx, struct tg_flow *f)
 	uint64_t since, ms;
 	struct tg_ages *a;
 
+	if ((f->asking & TG_FLOW_ASKED) == 0 && server_stands(w, f) && w->age_now > f->last_seen &&
+	    w->age_now - f->last_seen > w->clock.hz * FRESH_S)
+		fresh_no_more(f, tg_snapshot_stats(w->snapshot, f->server, w->index));
 	if ((f->asking & TG_FLOW_WAITS) == 0 || !server_stands(w, f) ||
 	    !tg_pirate_open(f->estimator, f->near, f->far, &since))
 		return;

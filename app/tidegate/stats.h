@@ -47,7 +47,7 @@ struct tg_server_stats {
 	uint64_t crowd_256; /* sum over them: requests there a worker of the server, times 256, as
 			       control told it then, at least 256 */
 	uint32_t waiting;   /* requests there now; of hidden headers: not seen answered */
-	uint32_t fresh;     /* connections that have asked nothing yet */
+	uint32_t fresh;     /* new connections that have asked nothing yet */
 	struct tg_ages age[2]; /* of the round that is running and the one before, by round & 1 */
 } __attribute__((aligned(64)));
 

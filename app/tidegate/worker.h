@@ -110,7 +110,6 @@ struct tg_worker {
 	const bool *stop;
 	struct tg_recording *recording; /* control's; NULL: nothing is recorded */
 	struct tg_flow_query *query;    /* written by control, cleared by the worker */
-	bool settled; /* an auction remade an entry since the burst looked its own up */
 	struct tg_burst burst;
 	struct rte_mbuf *control_frame[TG_BURST_MAX]; /* of control's, what the drivers refused */
 	uint16_t n_control_frames;

@@ -50,7 +50,7 @@ enum tg_flow_state {
 };
 
 /* tg_flow.asking */
-#define TG_FLOW_ASKED    1  /* has sent its first request */
+#define TG_FLOW_ASKED    1  /* has sent its first request, or is not expected to */
 #define TG_FLOW_WAITS    2  /* a request of it is certainly at the server */
 #define TG_FLOW_PROBE    4  /* it was placed to learn how its server does */
 #define TG_FLOW_GUESS    8  /* it began elsewhere: its server is the consistent hash's guess */
