@@ -4,6 +4,7 @@ import json
 import logging
 import os
 import re
+import shlex
 import shutil
 import signal
 import socket
@@ -887,6 +888,13 @@ def every_finding_has_its_command():
         assert "run: install -d -o 0 /nowhere/deep" in check(("control", {"socket": "/nowhere/deep/control.sock"}))
         assert "run: install -d -o 0 /nowhere" in check(flow_table={"snapshot": "/nowhere/flows"})
         assert f"run: mv -n {precious} {precious}.old" in check(flow_table={"snapshot": precious})
+        odd = f"{folder}/it's $HOME"  # the shell must read the very words
+        with open(odd, "w") as f:
+            f.write("ten years more")
+        line = re.search("run: (mv .*)", check(flow_table={"snapshot": odd})).group(1)
+        assert shlex.split(line) == ["mv", "-n", odd, odd + ".old"], line
+        subprocess.run(["sh", "-c", line], check=True)
+        assert os.path.exists(odd + ".old") and not os.path.exists(odd)
         assert "run: editor" in check(service={"servers": [{"name": "a", "address": "10.9.9.9"}]})
         assert "--capture FILE" in check(without="ports")
         assert "do not fit" in check(service={"forward": "ipip"})
@@ -1567,6 +1575,36 @@ def bursts_wait_and_the_calm_go_on():
     assert top["segment"] == "198.51.100.0/24" and top["asked"] == 3000 and admit["bursts"] >= 1, (top, admit)
     assert seen["list"][0]["pool"] == "web" and seen["pools"]["pool_0_name"] == "web"
     assert not seen["none"]["ok"] and "no pool" in json.dumps(seen["none"]), seen["none"]
+
+
+@case()
+def fragments_wait_with_their_first():
+    """Later fragments of a datagram whose first one waits for its tokens are on its server, by a policy that no hash repeats"""
+    packets = []
+    for n in range(150):
+        whole = IP(src=f"198.51.100.{1 + n % 50}", dst=VIP, id=n) / UDP(sport=5000 + n, dport=53) / Raw(bytes(1400))
+        packets += [ether() / f for f in fragment(whole, fragsize=600)]
+    seen = {}
+
+    def keep(g):
+        end = time.time() + 8
+        while sum(g.telemetry("/tidegate/admit,web")["/tidegate/admit"][f"{c}_waiting"] for c in ("calm", "burst")):
+            assert time.time() < end, "packets wait for ever"
+            time.sleep(0.02)
+        seen["admit"] = g.telemetry("/tidegate/admit,web")["/tidegate/admit"]
+        seen["report"] = g.report()
+
+    _, out, _ = run(packets, [{**admitted(), "policy": "round-robin"}], before_end=keep)
+    admit, report = seen["admit"], seen["report"]
+    assert admit["burst_held_packets"] > 100 and admit["burst_released_packets"] > 50, admit
+    assert len(out) == len(packets) - sum(report["drops"].values()), (len(out), report["drops"])
+    places, firsts = {}, {}
+    for p in out:
+        places.setdefault(p[IP].id, set()).add(p.dst)
+        if p[IP].frag == 0:
+            firsts[p[IP].id] = p.dst
+    split = {n: m for n, m in places.items() if n in firsts and len(m) != 1}
+    assert not split and len(set(firsts.values())) == 3, (len(split), len(places), report["drops"])
 
 
 @case()

@@ -23,8 +23,6 @@
 #include "start/merged.h"
 #include "tg_config.h"
 
-#define LINE_MAX_LEN 8192
-
 static unsigned int faults;
 
 /* The command that mends the finding before; none is without. */
@@ -35,6 +33,38 @@ static void __attribute__((format(printf, 1, 2))) run(const char *format, ...)
 	printf("       run: ");
 	va_start(ap, format);
 	vprintf(format, ap);
+	va_end(ap);
+	printf("\n");
+}
+
+/* As the shell reads it: whatever has a sign in it that the shell takes for its own is put in quotes. */
+static void print_word(const char *word)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+				    "%+,-./:=@_";
+
+	if (word[0] != '\0' && word[strspn(word, plain)] == '\0') {
+		printf(" %s", word);
+		return;
+	}
+	printf(" '");
+	for (; *word != '\0'; word++)
+		if (*word == '\'')
+			printf("'\\''");
+		else
+			putchar(*word);
+	putchar('\'');
+}
+
+/* The same from words, of which some are somebody else's; NULL ends them. */
+static void __attribute__((sentinel)) run_words(const char *word, ...)
+{
+	va_list ap;
+
+	printf("       run:");
+	va_start(ap, word);
+	for (; word != NULL; word = va_arg(ap, const char *))
+		print_word(word);
 	va_end(ap);
 	printf("\n");
 }
@@ -54,25 +84,25 @@ static void __attribute__((format(printf, 1, 2))) fault(const char *format, ...)
 /* A finding that only the file can mend. */
 static void run_editor(const struct tg_options *o)
 {
-	run("editor %s", o->config);
+	run_words("editor", o->config, NULL);
 }
 
 /* The start as it was given, but for this much memory, on ordinary pages. */
 static void run_with_memory(const struct tg_options *o, uint64_t mib)
 {
-	char line[LINE_MAX_LEN];
-	size_t at = 0;
-
-	line[0] = '\0';
-	for (int i = 1; i < o->eal_argc && at < sizeof(line); i++) {
+	printf("       run:");
+	print_word(o->eal_argv[0]);
+	printf(" --no-huge -m %llu", (unsigned long long)mib);
+	for (int i = 1; i < o->eal_argc; i++) {
 		if (strcmp(o->eal_argv[i], "-m") == 0)
 			i++; /* and its value */
 		else if (strcmp(o->eal_argv[i], "--no-huge") != 0 &&
 			 strcmp(o->eal_argv[i], "--in-memory") != 0)
-			at += (size_t)snprintf(line + at, sizeof(line) - at, " %s", o->eal_argv[i]);
+			print_word(o->eal_argv[i]);
 	}
-	run("%s --no-huge -m %llu%s -- --config %s%s", o->eal_argv[0], (unsigned long long)mib,
-	    line, o->config, o->shadow ? " --shadow" : "");
+	printf(" -- --config");
+	print_word(o->config);
+	printf("%s\n", o->shadow ? " --shadow" : "");
 }
 
 /* The value of "name: N kB" or "name: N" in /proc/meminfo; 0 if it is not there. */
@@ -206,13 +236,26 @@ static void check_rights(const struct tg_options *o)
 	fault("CAP_NET_RAW or CAP_NET_ADMIN is missing, which af_packet, af_xdp and tap need: run as root, or "
 	      "give them to the program");
 	n = readlink("/proc/self/exe", program, sizeof(program) - 1);
-	run("setcap cap_net_raw,cap_net_admin,cap_ipc_lock+ep %.*s", (int)RTE_MAX(n, 0), program);
+	program[RTE_MAX(n, 0)] = '\0';
+	run_words("setcap", "cap_net_raw,cap_net_admin,cap_ipc_lock+ep", program, NULL);
+}
+
+/* What lies there stays, under another name. */
+static void run_move_away(const char *path)
+{
+	char old[TG_PATH_MAX + 4];
+
+	snprintf(old, sizeof(old), "%s.old", path);
+	run_words("mv", "-n", path, old, NULL);
 }
 
 /* A folder that this user may write in. */
 static void run_make_folder(const char *folder)
 {
-	run("install -d -o %u %s", (unsigned int)geteuid(), folder);
+	char user[16];
+
+	snprintf(user, sizeof(user), "%u", (unsigned int)geteuid());
+	run_words("install", "-d", "-o", user, folder, NULL);
 }
 
 static void check_socket(const struct tg_config *c)
@@ -224,12 +267,12 @@ static void check_socket(const struct tg_config *c)
 	if (c->control_group[0] != '\0' && getgrnam(c->control_group) == NULL) {
 		fault("control.group: there is no group \"%s\" on this host: make it, or set another",
 		      c->control_group);
-		run("groupadd --system %s", c->control_group);
+		run_words("groupadd", "--system", c->control_group, NULL);
 	}
 	if (stat(c->control_socket, &st) == 0 && !S_ISSOCK(st.st_mode)) {
 		fault("control.socket: %s is there and is no socket: move it away, or set another path",
 		      c->control_socket);
-		run("mv -n %s %s.old", c->control_socket, c->control_socket);
+		run_move_away(c->control_socket);
 		return;
 	}
 	snprintf(path, sizeof(path), "%s", c->control_socket);
@@ -266,7 +309,7 @@ static void check_snapshot(const struct tg_config *c)
 		fault("flow_table.snapshot: %s is there and is no snapshot of flows: move it away, or set "
 		      "another path",
 		      c->flow_snapshot);
-		run("mv -n %s %s.old", c->flow_snapshot, c->flow_snapshot);
+		run_move_away(c->flow_snapshot);
 	}
 }
 
@@ -322,7 +365,8 @@ int tg_check(const struct tg_options *o)
 
 	if (o->config == NULL) {
 		fault("--check examines a configuration: name one with --config FILE");
-		run("%s --config /etc/tidegate/tidegate.json --check", o->eal_argv[0]);
+		run_words(o->eal_argv[0], "--config", "/etc/tidegate/tidegate.json", "--check",
+			  NULL);
 		return 1;
 	}
 	r = tg_config_load(o->config, &c, &report);
@@ -330,7 +374,7 @@ int tg_check(const struct tg_options *o)
 	print_all("default", report.defaults, report.n_defaults);
 	print_all("note", report.notes, report.n_notes);
 	if (report.n_notes > 0)
-		run("editor %s, unless it is meant so", o->config);
+		run_editor(o); /* unless it is meant so */
 	print_all("fault", report.faults, report.n_faults);
 	if (report.n_faults > 0)
 		run_editor(o);
@@ -346,7 +390,7 @@ int tg_check(const struct tg_options *o)
 		}
 		if (c->n_ports == 0) {
 			printf("note: no ports: this configuration serves --capture only\n");
-			run("%s --capture FILE --config %s", o->eal_argv[0], o->config);
+			run_words(o->eal_argv[0], "--capture", "FILE", "--config", o->config, NULL);
 		}
 		tg_config_free(c);
 	}
