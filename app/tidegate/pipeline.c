@@ -396,11 +396,10 @@ static void flow_gone(void *ctx, struct tg_flow *f)
 static struct tg_flow *begins_again(struct tg_worker *w, struct tg_burst *b, unsigned int i,
 				    struct tg_flow *f)
 {
-	const struct tg_config_server *s = w->snapshot->server[f->server];
 	const struct tg_pkt *p = &b->pkt[i];
 
 	flow_gone(w, f);
-	if (s != NULL && s->state == TG_SERVER_UP && s->weight > 0) {
+	if (tg_snapshot_takes_new(w->snapshot, f->server)) {
 		memset(f->near, 0, sizeof(f->near));
 		memset(f->far, 0, sizeof(f->far));
 		f->state = TG_FLOW_NEW;

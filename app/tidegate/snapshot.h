@@ -74,6 +74,14 @@ static inline struct tg_server_stats *tg_snapshot_stats(const struct tg_snapshot
 	return tg_snapshot_stats_of(s, worker)[server];
 }
 
+/* Does a server whose generation is the entry's take new connections? */
+static inline bool tg_snapshot_takes_new(const struct tg_snapshot *s, uint16_t server)
+{
+	const struct tg_config_server *c = s->server[server];
+
+	return c != NULL && c->state == TG_SERVER_UP && c->weight > 0;
+}
+
 /* What a snapshot is compiled against. */
 struct tg_snapshot_env {
 	struct tg_registry *registry;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What goes wrong, on the wire: servers that die, a gateway that restarts, answers that come too late, more SYNs than
- * auctions may be. A test for each, by its name. */
+ * auctions may be, SYNs and resets that somebody made up. A test for each, by its name. */
 #include "rig_checks.h"
 
 static struct tg_worker *worker(void)
@@ -208,6 +208,146 @@ START_TEST(server_killed_in_mid_connection)
 }
 END_TEST
 
+/* What goes to the one server that has the connection of port 9000. */
+static void only_to(uint8_t server, uint8_t flags, uint32_t seq)
+{
+	struct rig_frame f;
+
+	ck_assert(rig_read(BACK, &f));
+	ck_assert_uint_eq(f.dst_mac[5], server);
+	ck_assert_uint_eq(f.flags, flags);
+	ck_assert_uint_eq(f.seq, seq);
+	nothing_from(BACK);
+}
+
+/* A connection on server 1, whose client has sent so much. */
+static void connection(unsigned int sent)
+{
+	rig_start(3, 1, STANDARD, "");
+	auction(9000, 150, 130, 140);
+	client_got(1, 9000);
+	forget_frames();
+	rig_client(9000, ISN + 1, 7002, ACK, sent);
+	rig_turn(10 * US);
+	only_to(1, ACK, ISN + 1);
+}
+
+/* Whatever the others would answer, the client's next data is the old server's. */
+static void lives_on(uint32_t isn, uint32_t seq)
+{
+	for (uint8_t i = 0; i < 3; i += 2)
+		rig_server(i, 9000, isn + 1, 128, SYN_ACK);
+	rig_turn(400 * US);
+	nothing_from(FRONT);
+	forget_frames();
+	rig_client(9000, seq, 7002, ACK, 10);
+	rig_turn(10 * US);
+	only_to(1, ACK, seq);
+	ck_assert_uint_eq(counts()->auctions, 1);
+	nothing_is_lost();
+}
+
+START_TEST(a_guessed_syn_moves_no_connection)
+{
+	connection(10);
+	for (unsigned int i = 0; i < 3; i++) {
+		rig_client(9000, ISN + 77777 + i, 0, SYN, 0);
+		rig_turn(10 * US);
+		only_to(1, SYN, ISN + 77777 + i);
+	}
+	rig_server(1, 9000, ISN + 11, 64,
+		   ACK); /* RFC 5961: the client is asked whether it means that */
+	rig_turn(10 * US);
+	{
+		struct rig_frame f;
+
+		ck_assert(rig_read(FRONT, &f));
+		ck_assert(f.flags == ACK && f.ack == ISN + 11);
+	}
+	lives_on(ISN + 77779, ISN + 11);
+}
+END_TEST
+
+/* Reset with SEQ = ISN + 1 it would end: that is what its server waits for, while nothing was sent. */
+START_TEST(a_late_copy_of_its_syn_moves_no_connection)
+{
+	connection(0);
+	for (unsigned int i = 0; i < 3; i++) {
+		rig_client(9000, ISN, 0, SYN, 0);
+		rig_turn(10 * US);
+		only_to(1, SYN, ISN);
+	}
+	lives_on(ISN, ISN + 1);
+}
+END_TEST
+
+START_TEST(a_guessed_reset_and_syns_move_no_connection)
+{
+	static const unsigned int payload[] = {0, 1, 0}; /* TCP Fast Open's among them */
+
+	connection(10);
+	rig_client(9000, 5, 0, RST, 0);
+	rig_turn(10 * US);
+	only_to(1, RST, 5);
+	for (unsigned int i = 0; i < 3; i++) {
+		rig_client(9000, ISN + 9999 + i, 0, SYN, payload[i]);
+		rig_turn(10 * US);
+		only_to(1, SYN, ISN + 9999 + i);
+	}
+	lives_on(ISN + 10001, ISN + 11);
+	/* in one burst too */
+	rig_client(9000, 5, 0, RST, 0);
+	rig_client(9000, ISN + 5000, 0, SYN, 1);
+	rig_client(9000, ISN + 5000, 0, SYN, 0);
+	rig_turn(10 * US);
+	for (unsigned int i = 0; i < 3; i++) {
+		struct rig_frame f;
+
+		ck_assert(rig_read(BACK, &f));
+		ck_assert_uint_eq(f.dst_mac[5], 1);
+	}
+	nothing_from(BACK);
+	lives_on(ISN + 5000, ISN + 21);
+}
+END_TEST
+
+/* A client that has really begun anew: its server's ACK draws its RST, and the SYN after that begins the next one. */
+START_TEST(a_client_that_forgot_begins_anew)
+{
+	struct rig_frame f;
+
+	connection(10);
+	rig_client(9000, ISN + 9999, 0, SYN, 0);
+	rig_turn(10 * US);
+	only_to(1, SYN, ISN + 9999);
+	rig_server(1, 9000, ISN + 11, 64, ACK);
+	rig_client(9000, ISN + 11, 0, RST, 0);
+	rig_turn(10 * US);
+	only_to(1, RST, ISN + 11);
+	forget_frames();
+	rig_client(9000, ISN + 9999, 0, SYN, 0);
+	rig_turn(10 * US);
+	only_to(1, SYN, ISN + 9999);
+	rig_server(1, 9000, ISN + 10000, 200, SYN_ACK);
+	rig_turn(10 * US);
+	ck_assert(rig_read(FRONT, &f));
+	ck_assert(f.flags == SYN_ACK && f.ack == ISN + 10000 && f.ttl == 64 && f.checksums);
+	/* a server that takes no new ones does not get the next either */
+	rig_client(9000, ISN + 10000, 7002, FIN_ACK, 0);
+	rig_turn(10 * US);
+	forget_frames();
+	reload(1, TG_SERVER_DRAIN, TG_BID_HOPS_LEARN);
+	rig_client(9000, ISN + 20000, 0, SYN, 0);
+	rig_turn(10 * US);
+	{
+		unsigned int by[3];
+
+		ck_assert_uint_eq(sent_to(3, SYN, ISN + 20000, by), 2);
+		ck_assert_uint_eq(by[1], 0);
+	}
+}
+END_TEST
+
 /* Without what it knew: each connection goes to one server, always the same; if that is not its own, the reset that
  * draws reaches the client. So it goes on or ends, and never hangs. */
 START_TEST(gateway_restarts_in_mid_connection)
@@ -358,10 +498,15 @@ static Suite *suite(void)
 					no_auction_opens_above_the_services_limit,
 					a_connection_that_ended_is_no_load,
 					NULL};
+	const TTest *const forged[] = {a_guessed_syn_moves_no_connection,
+				       a_late_copy_of_its_syn_moves_no_connection,
+				       a_guessed_reset_and_syns_move_no_connection,
+				       a_client_that_forgot_begins_anew, NULL};
 	Suite *s = suite_create(rig.v6 ? "bid, mishaps, IPv6" : "bid, mishaps");
 
 	add(s, "servers", servers);
 	add(s, "gateway", gateway);
+	add(s, "SYNs for a connection that lives", forged);
 	return s;
 }
 

@@ -173,10 +173,26 @@ START_TEST(ports_used_again)
 	rig_start(3, 1, STANDARD, "");
 	auction(9000, 150, 130, 140);
 	client_got(1, 9000);
+	sent_to(3, RST, ISN + 1, by);
 	rig_client(9000, ISN + 1, 7002, FIN_ACK, 0);
 	rig_turn(10 * US);
+	ck_assert(rig_read(BACK, &f));
+	/* at once: the server of the old one has it, whose answer passes */
+	rig_client(9000, ISN + 500, 0, SYN, 0);
+	rig_turn(MS);
+	ck_assert_uint_eq(sent_to(3, SYN, ISN + 500, by), 1);
+	ck_assert_uint_eq(by[1], 1);
+	rig_server(1, 9000, ISN + 501, 200, SYN_ACK);
+	rig_client(9000, ISN + 501, 7002, FIN_ACK, 0);
+	rig_turn(10 * US);
+	ck_assert(rig_read(FRONT, &f) && f.seq == 7001 && f.ttl == 64);
+	nothing_from(FRONT);
 	while (rig_read(BACK, &f))
-		;
+		ck_assert_uint_eq(f.dst_mac[5], 1);
+	/* when its entry is gone, after closed_s: an auction */
+	rig_turn(6000 * MS);
+	for (unsigned int i = 0; i < 100000; i++)
+		rig_turn(10 * US);
 	rig_client(9000, ISN + 9000, 0, SYN, 0);
 	rig_turn(MS);
 	ck_assert_uint_eq(sent_to(3, SYN, ISN + 9000, by), 3);

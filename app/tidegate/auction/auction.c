@@ -255,11 +255,17 @@ static enum meaning meaning_of(struct tg_worker *w, struct tg_burst *b, unsigned
 	return MEANS_NEW;
 }
 
-/* Without a record: may the flow of this entry begin again? */
-static bool begins_again(const struct tg_worker *w, const struct tg_flow *f)
+/*
+ * A SYN that anybody may have sent, or the network a second time, moves no connection that lives. An open one stays
+ * where it is: its server answers with an ACK that makes a client that has really begun anew send a RST (RFC 5961
+ * section 4.2, RFC 9293 section 3.5.1). One that ended, as a FIN or RST says that may be made up too, begins again
+ * on its server while that takes new ones: if it lives there after all, the same answer goes back.
+ */
+static bool belongs_to(const struct tg_worker *w, const struct tg_flow *f)
 {
-	return f == NULL || f->state == TG_FLOW_SHUT ||
-	       w->snapshot->generation[f->server] != f->server_generation;
+	return f != NULL &&
+	       (f->state == TG_FLOW_OPEN ||
+		(f->state == TG_FLOW_SHUT && tg_snapshot_takes_new(w->snapshot, f->server)));
 }
 
 bool tg_auction_syn(struct tg_worker *w, struct tg_burst *b, unsigned int i, struct tg_flow *f)
@@ -269,21 +275,30 @@ bool tg_auction_syn(struct tg_worker *w, struct tg_burst *b, unsigned int i, str
 	uint16_t except = TG_NO_SERVER;
 	struct tg_auction *a;
 
-	if (c == NULL || w->auctions == NULL || (p->flags & TG_PKT_FRAGMENT) != 0 ||
+	if (c == NULL || w->auctions == NULL ||
 	    (p->tcp_flags & (TG_TCP_SYN | TG_TCP_ACK | TG_TCP_RST | TG_TCP_FIN)) != TG_TCP_SYN)
+		return false;
+	if (f != NULL && w->snapshot->generation[f->server] != f->server_generation)
+		f = NULL; /* its server went away */
+	a = tg_bid_find(w->auctions->table, &p->key, b->hash[i]);
+	if (belongs_to(w, f)) {
+		if (a != NULL && a->state == TG_AUCTION_CLOSED)
+			tg_bid_forget(w->auctions->table, a); /* of the handshake that is over */
+		return false;
+	}
+	if ((p->flags & TG_PKT_FRAGMENT) != 0)
 		return false;
 	if (p->payload_len > 0) { /* TCP Fast Open (RFC 7413): N servers would do it N times */
 		w->auctions->stats.with_data++;
 		return false;
 	}
-	a = tg_bid_find(w->auctions->table, &p->key, b->hash[i]);
 	if (a != NULL) {
 		enum meaning meaning = meaning_of(w, b, i, a, f, &except);
 
 		if (meaning != MEANS_NEW)
 			return meaning == MEANS_TAKEN;
-	} else if (!begins_again(w, f)) {
-		return false;
+	} else if (f != NULL && f->state == TG_FLOW_NEW) {
+		return false; /* its server has it by another way than an auction */
 	} else if ((p->flags & TG_PKT_NO_ENTRY) != 0) {
 		return false; /* above the service's limit: by consistent hash, without an entry */
 	}
