@@ -7,9 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define TASKS_A_PROCESSOR 4
+#define NS_A_S            INT64_C(1000000000)
 #define CONNECTIONS_FULL  126 /* the steps of a bid */
 
 bool tg_load_parse(const char *text, struct tg_load_source *out)
@@ -29,27 +31,6 @@ bool tg_load_parse(const char *text, struct tg_load_source *out)
 	return true;
 }
 
-int tg_load_open(struct tg_load_source *s, char *err, unsigned int err_len)
-{
-	long processors = sysconf(_SC_NPROCESSORS_ONLN);
-
-	if (s->kind == LOAD_RUN_QUEUE)
-		s->fd = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
-	else if (s->kind != LOAD_FILE)
-		s->fd = tg_sockets_open();
-	if (s->full == 0)
-		s->full = s->kind == LOAD_RUN_QUEUE
-				  ? TASKS_A_PROCESSOR * (double)(processors > 0 ? processors : 1)
-				  : CONNECTIONS_FULL;
-	if (s->kind == LOAD_FILE || s->fd >= 0)
-		return 0;
-	snprintf(err, err_len, "%s: %s",
-		 s->kind == LOAD_RUN_QUEUE ? "cannot read /proc/loadavg"
-					   : "the kernel does not answer about sockets (sock_diag)",
-		 strerror(s->kind == LOAD_RUN_QUEUE ? errno : -s->fd));
-	return -EIO;
-}
-
 /* "0.20 0.18 0.12 2/345 6789": of the fourth field the part in front; this program runs itself. */
 static double run_queue(int fd)
 {
@@ -65,26 +46,44 @@ static double run_queue(int fd)
 	return running > 0 ? running - 1 : 0;
 }
 
-/* Opened afresh: whoever writes it may put another file in its place. */
-static double from_file(const char *path, double last)
+/* What it says; NAN: nothing. A FIFO would wait for a writer, so nothing but a file is one. */
+static double parse_file(int fd, struct stat *st)
 {
 	char text[64], *end;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
+	ssize_t n;
 	double v;
 
-	if (fd >= 0)
-		close(fd);
+	if (fstat(fd, st) != 0 || !S_ISREG(st->st_mode))
+		return NAN;
+	n = read(fd, text, sizeof(text) - 1);
 	if (n <= 0)
-		return last;
+		return NAN;
 	text[n] = '\0';
 	if (strncmp(text, "refuse", 6) == 0)
 		return LOAD_REFUSE;
 	v = strtod(text, &end);
-	return end != text && isfinite(v) && v >= 0 ? v : last;
+	return end != text && isfinite(v) && v >= 0 ? v : NAN;
 }
 
-double tg_load_read(struct tg_load_source *s, const uint16_t *ports, unsigned int n_ports)
+/* Opened afresh: whoever writes it may put another file in its place. When it was written is when it was said. */
+static double from_file(const char *path, int64_t *at_ns)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat st;
+	double v;
+
+	if (fd < 0)
+		return NAN;
+	v = parse_file(fd, &st);
+	if (!isnan(v))
+		*at_ns = (int64_t)st.st_mtim.tv_sec * NS_A_S + st.st_mtim.tv_nsec;
+	close(fd);
+	return v;
+}
+
+/* NAN: it says nothing now. */
+static double ask(const struct tg_load_source *s, const uint16_t *ports, unsigned int n_ports,
+		  int64_t *at_ns)
 {
 	double v;
 
@@ -99,10 +98,59 @@ double tg_load_read(struct tg_load_source *s, const uint16_t *ports, unsigned in
 		v = tg_sockets_connections(s->fd, ports, n_ports) / s->full;
 		break;
 	default:
-		s->last = from_file(s->path, s->last);
-		return s->last;
+		return from_file(s->path, at_ns);
 	}
-	if (v >= 0)
+	return v >= 0 ? v : NAN;
+}
+
+double tg_load_read(struct tg_load_source *s, const uint16_t *ports, unsigned int n_ports,
+		    int64_t now_ns)
+{
+	int64_t at_ns = now_ns;
+	double v = ask(s, ports, n_ports, &at_ns);
+
+	if (!isnan(v)) {
 		s->last = v;
-	return s->last;
+		s->last_ns = at_ns;
+	}
+	return now_ns - s->last_ns <= LOAD_LAST_S * NS_A_S ? s->last : LOAD_UNKNOWN;
+}
+
+/* 0 or -errno: it has what it is read from. */
+static int open_kernels(struct tg_load_source *s)
+{
+	if (s->kind == LOAD_RUN_QUEUE)
+		s->fd = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
+	else if (s->kind != LOAD_FILE)
+		s->fd = tg_sockets_open();
+	if (s->kind == LOAD_FILE || s->fd >= 0)
+		return 0;
+	return s->kind == LOAD_RUN_QUEUE ? -errno : s->fd;
+}
+
+int tg_load_open(struct tg_load_source *s, const uint16_t *ports, unsigned int n_ports, char *err,
+		 unsigned int err_len)
+{
+	long processors = sysconf(_SC_NPROCESSORS_ONLN);
+	int64_t at_ns;
+	int r = open_kernels(s);
+
+	if (s->full == 0)
+		s->full = s->kind == LOAD_RUN_QUEUE
+				  ? TASKS_A_PROCESSOR * (double)(processors > 0 ? processors : 1)
+				  : CONNECTIONS_FULL;
+	if (r == 0 && !isnan(ask(s, ports, n_ports, &at_ns)))
+		return 0;
+	if (s->kind == LOAD_FILE)
+		snprintf(err, err_len,
+			 "%s: no load can be read: it has to be a regular file with a number from 0 to "
+			 "1, or \"refuse\"; start what writes it first",
+			 s->path);
+	else
+		snprintf(err, err_len, "%s: %s",
+			 s->kind == LOAD_RUN_QUEUE
+				 ? "cannot read /proc/loadavg"
+				 : "the kernel does not answer about sockets (sock_diag)",
+			 strerror(r != 0 ? -r : EIO));
+	return -EIO;
 }

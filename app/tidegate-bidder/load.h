@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a server's load is read from. A source gives a share of full load, 0..1 and above, or REFUSE.
+ * What a server's load is read from. A source gives a share of full load, 0..1 and above, or REFUSE. One that says
+ * nothing for LOAD_LAST_S, or whose file nobody has written for so long, is UNKNOWN: an old load is none.
  *
- * Thread-safety: one thread. Errors: a source that cannot be read now gives its last value; one that cannot be
- * opened is told by tg_load_open.
+ * Thread-safety: one thread. Errors: a source that cannot be read now gives its last value for LOAD_LAST_S; one that
+ * cannot be read at the start is told by tg_load_open.
  */
 #ifndef TG_BIDDER_LOAD_H
 #define TG_BIDDER_LOAD_H
@@ -14,7 +15,9 @@
 #define PORTS_MAX   16
 #define SOURCES_MAX 4
 
-#define LOAD_REFUSE (-1.0)
+#define LOAD_REFUSE  (-1.0)
+#define LOAD_UNKNOWN (-2.0)
+#define LOAD_LAST_S  5 /* seconds that a value counts, by CLOCK_REALTIME: a file's time is by that */
 
 enum tg_load_kind {
 	LOAD_RUN_QUEUE, /* tasks that run or want to, /proc/loadavg; full: --full, else 4 a processor */
@@ -28,17 +31,20 @@ struct tg_load_source {
 	const char *path; /* LOAD_FILE */
 	double full;      /* 0: the kind's own */
 	double last;
+	int64_t last_ns; /* when last was said */
 	int fd;
 };
 
 /* kind[:path]; false: there is no such source. */
 bool tg_load_parse(const char *text, struct tg_load_source *out);
 
-/* 0 or -errno and a sentence. */
-int tg_load_open(struct tg_load_source *s, char *err, unsigned int err_len);
+/* Opened, and read once. 0 or -errno and a sentence. ports: network order, of the service. */
+int tg_load_open(struct tg_load_source *s, const uint16_t *ports, unsigned int n_ports, char *err,
+		 unsigned int err_len);
 
-/* The load now. ports: network order, of the service. */
-double tg_load_read(struct tg_load_source *s, const uint16_t *ports, unsigned int n_ports);
+/* The load at now_ns (CLOCK_REALTIME). */
+double tg_load_read(struct tg_load_source *s, const uint16_t *ports, unsigned int n_ports,
+		    int64_t now_ns);
 
 /* sockets.c: over both families, by the kernel's socket diagnosis (sock_diag(7)). */
 int tg_sockets_open(void);

@@ -48,7 +48,8 @@ static void usage(FILE *out)
 	      "  run-queue     tasks that run or want to; full: 4 a processor\n"
 	      "  listen-queue  connections that wait to be accepted; full: the listener's backlog\n"
 	      "  connections   established connections to the ports; full: 126, a step each\n"
-	      "  file:PATH     a number 0..1, or \"refuse\", that some program writes\n\n"
+	      "  file:PATH     a number 0..1, or \"refuse\", that some program writes at least every\n"
+	      "                5 s, the same one too: an older one is no bid\n\n"
 	      "options:\n"
 	      "  --full N      what is full load, for run-queue and connections\n"
 	      "  --refuse LOAD from this load on the bid is \"no connection, please\" (never, by default)\n"
@@ -139,18 +140,27 @@ static int parse(int argc, char **argv, struct options *o)
 	return 2;
 }
 
+/* 0: no bid, since a source says nothing any more. */
 static uint8_t bid_now(struct options *o)
 {
 	double most = 0;
+	struct timespec t;
+	bool unknown = false;
+
+	clock_gettime(CLOCK_REALTIME, &t);
 
 	for (unsigned int i = 0; i < o->n_sources; i++) {
-		double v = tg_load_read(&o->source[i], o->ports, o->n_ports);
+		double v = tg_load_read(&o->source[i], o->ports, o->n_ports,
+					(int64_t)t.tv_sec * NS_A_S + t.tv_nsec);
 
-		if (v < 0)
+		if (v == LOAD_REFUSE)
 			return TG_BID_REFUSE;
+		unknown = unknown || v == LOAD_UNKNOWN;
 		most = v > most ? v : most;
 	}
-	return o->refuse > 0 && most >= o->refuse ? TG_BID_REFUSE : tg_bid_encode(most);
+	if (o->refuse > 0 && most >= o->refuse)
+		return TG_BID_REFUSE;
+	return unknown ? 0 : tg_bid_encode(most);
 }
 
 /* Where there are many sockets, looking at them takes long: then it is done less often. */
@@ -187,6 +197,8 @@ static int pass(const struct options *o, struct tg_delay *delay, uint8_t bid, ui
 		rest(ns);
 		return 0;
 	}
+	if (bid == 0)
+		bid = TG_BID_MOST; /* who does not know is last */
 	r = tg_delay_run(delay, tg_now_ns() + ns, refuses ? 0 : tg_bid_delay_ns(bid, full_us),
 			 refuses ? 0 : tg_bid_delay_ns(TG_BID_LEAST + 1, full_us));
 	return r == -EINTR ? 0 : r;
@@ -202,7 +214,13 @@ static int loop(struct options *o, struct tg_mark *mark, struct tg_delay *delay)
 		uint64_t now = tg_now_ns();
 		uint8_t bid = bid_now(o);
 
-		if (bid != said || now - renewed >= MARK_RENEW_MS * (uint64_t)NS_A_MS) {
+		/* no bid: the map's entry ends by its lease */
+		if (bid == 0 && said != 0)
+			fputs("tidegate-bidder: a source has said nothing for 5 s: no bid until it does\n",
+			      stderr);
+		if (bid == 0)
+			said = 0;
+		else if (bid != said || now - renewed >= MARK_RENEW_MS * (uint64_t)NS_A_MS) {
 			r = tg_mark_set(mark, bid);
 			said = bid;
 			renewed = now;
@@ -245,7 +263,7 @@ int main(int argc, char **argv)
 		return r;
 	for (unsigned int i = 0; i < o.n_sources; i++) {
 		o.source[i].full = o.full;
-		if (tg_load_open(&o.source[i], err, sizeof(err)) != 0) {
+		if (tg_load_open(&o.source[i], o.ports, o.n_ports, err, sizeof(err)) != 0) {
 			fprintf(stderr, "tidegate-bidder: %s\n", err);
 			return 1;
 		}

@@ -2,13 +2,17 @@
 /* What tidegate-bidder does: what waits and for how long, what a source says, that the rules fit. What the kernel
  * makes of the rules is seen on the wire, test/bid/live.sh. */
 #include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <libmnl/libmnl.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "hold.h"
@@ -17,7 +21,17 @@
 #include "tg_bid_wire.h"
 #include "unit.h"
 
+#define NS_A_S INT64_C(1000000000)
+
 static struct tg_hold hold;
+
+static int64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return (int64_t)t.tv_sec * NS_A_S + t.tv_nsec;
+}
 
 static void is_next(uint64_t now, uint32_t want)
 {
@@ -133,16 +147,44 @@ START_TEST(a_value_from_a_file)
 	ck_assert_int_ge(fd, 0);
 	snprintf(text, sizeof(text), "file:%s", path);
 	ck_assert(tg_load_parse(text, &s));
-	ck_assert_int_eq(tg_load_open(&s, err, sizeof(err)), 0);
+	ck_assert_int_eq(pwrite(fd, "1", 1, 0), 1);
+	ck_assert_int_eq(tg_load_open(&s, NULL, 0, err, sizeof(err)), 0);
 	for (unsigned int i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		ck_assert_int_eq(ftruncate(fd, 0), 0);
 		ck_assert_int_eq(pwrite(fd, rows[i].text, strlen(rows[i].text), 0),
 				 (ssize_t)strlen(rows[i].text));
-		ck_assert_double_eq(tg_load_read(&s, NULL, 0), rows[i].is);
+		ck_assert_double_eq(tg_load_read(&s, NULL, 0, now_ns()), rows[i].is);
 	}
 	close(fd);
+	/* nobody writes it any more; gone, the last one counts as long */
+	ck_assert_double_eq(tg_load_read(&s, NULL, 0, now_ns() + 4 * NS_A_S), 0.75);
+	ck_assert_double_eq(tg_load_read(&s, NULL, 0, now_ns() + 6 * NS_A_S), LOAD_UNKNOWN);
 	unlink(path);
-	ck_assert_double_eq(tg_load_read(&s, NULL, 0), 0.75);
+	ck_assert_double_eq(tg_load_read(&s, NULL, 0, now_ns()), 0.75);
+	ck_assert_double_eq(tg_load_read(&s, NULL, 0, now_ns() + 6 * NS_A_S), LOAD_UNKNOWN);
+}
+END_TEST
+
+/* No file, a FIFO that nobody writes, a file without a number: told at the start, at once. */
+START_TEST(a_source_that_says_nothing)
+{
+	char dir[] = "/tmp/tidegate-load-XXXXXX", path[64], text[80], err[256];
+	struct tg_load_source s;
+
+	ck_assert_ptr_nonnull(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/load", dir);
+	snprintf(text, sizeof(text), "file:%s", path);
+	for (unsigned int i = 0; i < 3; i++) {
+		if (i == 1)
+			ck_assert_int_eq(mkfifo(path, 0600), 0);
+		if (i == 2)
+			close(creat(path, 0600));
+		ck_assert(tg_load_parse(text, &s));
+		ck_assert_int_eq(tg_load_open(&s, NULL, 0, err, sizeof(err)), -EIO);
+		ck_assert_ptr_nonnull(strstr(err, path));
+		unlink(path);
+	}
+	rmdir(dir);
 }
 END_TEST
 
@@ -156,7 +198,7 @@ START_TEST(the_kernel_says_how_many_run)
 
 	ck_assert(tg_load_parse("run-queue", &s));
 	s.full = 2;
-	ck_assert_int_eq(tg_load_open(&s, err, sizeof(err)), 0);
+	ck_assert_int_eq(tg_load_open(&s, NULL, 0, err, sizeof(err)), 0);
 	for (unsigned int i = 0; i < 3; i++) {
 		busy[i] = fork();
 		ck_assert_int_ge(busy[i], 0);
@@ -167,7 +209,7 @@ START_TEST(the_kernel_says_how_many_run)
 		}
 	}
 	for (unsigned int i = 0; i < 1000 && seen < 1.5; i++) {
-		seen = tg_load_read(&s, NULL, 0);
+		seen = tg_load_read(&s, NULL, 0, now_ns());
 		usleep(1000);
 	}
 	for (unsigned int i = 0; i < 3; i++) {
@@ -186,7 +228,7 @@ static struct tg_load_source socket_source(const char *kind, double full)
 
 	ck_assert(tg_load_parse(kind, &s));
 	s.full = full;
-	ck_assert_msg(tg_load_open(&s, err, sizeof(err)) == 0, "%s", err);
+	ck_assert_msg(tg_load_open(&s, NULL, 0, err, sizeof(err)) == 0, "%s", err);
 	return s;
 }
 
@@ -204,19 +246,19 @@ START_TEST(the_kernel_says_who_waits)
 	ck_assert_int_eq(listen(listener, 8), 0);
 	ck_assert_int_eq(getsockname(listener, (struct sockaddr *)&at, &len), 0);
 	ports[1] = at.sin_port;
-	ck_assert_double_eq(tg_load_read(&waiting, ports, 2), 0);
-	ck_assert_double_eq(tg_load_read(&there, ports, 2), 0);
+	ck_assert_double_eq(tg_load_read(&waiting, ports, 2, now_ns()), 0);
+	ck_assert_double_eq(tg_load_read(&there, ports, 2, now_ns()), 0);
 	for (unsigned int i = 0; i < 6; i++) {
 		client[i] = socket(AF_INET, SOCK_STREAM, 0);
 		ck_assert_int_eq(connect(client[i], (struct sockaddr *)&at, len), 0);
 	}
-	ck_assert_double_eq(tg_load_read(&waiting, ports, 2), 6. / 8);
-	ck_assert_double_eq(tg_load_read(&there, ports, 2), 6. / 12);
+	ck_assert_double_eq(tg_load_read(&waiting, ports, 2, now_ns()), 6. / 8);
+	ck_assert_double_eq(tg_load_read(&there, ports, 2, now_ns()), 6. / 12);
 	for (unsigned int i = 0; i < 3; i++)
 		ck_assert_int_ge(accepted[i] = accept(listener, NULL, NULL), 0);
-	ck_assert_double_eq(tg_load_read(&waiting, ports, 2), 3. / 8);
-	ck_assert_double_eq(tg_load_read(&there, ports, 2), 6. / 12);
-	ck_assert_double_eq(tg_load_read(&waiting, ports, 1), 0); /* not that port's */
+	ck_assert_double_eq(tg_load_read(&waiting, ports, 2, now_ns()), 3. / 8);
+	ck_assert_double_eq(tg_load_read(&there, ports, 2, now_ns()), 6. / 12);
+	ck_assert_double_eq(tg_load_read(&waiting, ports, 1, now_ns()), 0); /* not that port's */
 	for (unsigned int i = 0; i < 6; i++)
 		close(client[i]);
 	for (unsigned int i = 0; i < 3; i++)
@@ -259,8 +301,8 @@ static Suite *suite(void)
 
 	UNIT_CASE(s, "what waits", each_leaves_when_it_is_due, in_order_of_time_whatever_comes,
 		  what_finds_no_place_does_not_wait, load_as_a_delay);
-	UNIT_CASE(s, "load", sources, a_value_from_a_file, the_kernel_says_how_many_run,
-		  the_kernel_says_who_waits);
+	UNIT_CASE(s, "load", sources, a_value_from_a_file, a_source_that_says_nothing,
+		  the_kernel_says_how_many_run, the_kernel_says_who_waits);
 	UNIT_CASE(s, "rules", all_rules_fit);
 	return s;
 }
