@@ -45,14 +45,14 @@ def heads(*words):
 
 def by_group(part, what, names=NAMES):
     """A line a run and group of clients; what was done as a whole stands in the first of a run."""
-    out = heads(what, "clients", "asked, 1/s", "lost", TAIL_HEAD, "busy", "waiting at the servers", "held at most, calm / burst", "dropped by the gate")
+    out = heads(what, "clients", "asked, 1/s", "lost", TAIL_HEAD, "busy", "waiting at the servers", "held at most, calm / burst")
     for name, got in part.items():
-        whole = [f"{got['servers']['busy']:.3f}", f"{got['servers']['waiting']:.0f}", held(got), f"{got['gate_dropped']:.0f}"]
+        whole = [f"{got['servers']['busy']:.3f}", f"{got['servers']['waiting']:.0f}", held(got)]
         for i, (who, g) in enumerate(got["groups"].items()):
             first = names.get(name, name) if i == 0 else ""
             rate = g["per_s"] / (1 - g["failed_share"]) if g["failed_share"] < 1 else 0
             out.append(f"| {first} | {who} | {rate:.0f} | {percent(g['failed_share'])} | {tail(g)} | " +
-                       " | ".join(whole if i == 0 else [""] * 4) + " |")
+                       " | ".join(whole if i == 0 else [""] * 3) + " |")
     return out
 
 
