@@ -219,6 +219,22 @@ START_TEST(receive_ring_stays_full)
 }
 END_TEST
 
+/* A port without a device is down, for good; it is told once it has been for late_ms. */
+START_TEST(a_port_that_is_gone)
+{
+	struct rig *r = make();
+
+	snprintf(r->g.ports[0].name, sizeof(r->g.ports[0].name), "front");
+	r->g.ports[0].ethdev = UINT16_MAX;
+	r->g.n_ports = 1;
+	pass(r, BOUND, true, 0);
+	ck_assert_uint_eq(active(r, TG_ALARM_DOWN, 0), 0);
+	ck_assert_uint_eq(lines(r, "port front (): its device was removed", BOUND, 0), 1);
+	ck_assert_uint_eq(active(r, TG_ALARM_DOWN, 1), 1);
+	unmake(r);
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	Suite *s = suite_create("watch");
@@ -226,6 +242,7 @@ static Suite *suite(void)
 	UNIT_CASE(s, "late", on_time, late_task, worker_stands_still, control_stands_still,
 		  virtual_time);
 	UNIT_CASE(s, "rings", receive_ring_stays_full);
+	UNIT_CASE(s, "ports", a_port_that_is_gone);
 	return s;
 }
 

@@ -1213,6 +1213,47 @@ def merged_receives_are_told():
 
 
 @case(root=True)
+def a_port_that_vanishes_is_told():
+    """The interface set down, its peer down, the interface removed: link_up, an alarm, a line; over when it is up again"""
+    a, b = f"tgv{os.getpid() % 10000}", f"tgw{os.getpid() % 10000}"
+
+    def ip(*words):
+        subprocess.run(["ip", "link", *words], check=True)
+    ip("add", a, "type", "veth", "peer", "name", b)
+    try:
+        ip("set", a, "up")
+        ip("set", b, "up")
+        with Gateway([service()], front=f"net_af_packet0,iface={a}") as g:
+            def link():
+                return next(p["link_up"] for p in g.ask("port list")["result"] if p["name"] == "front")
+
+            def alarms():
+                return [x["count"] for x in g.ask("alarm list")["result"] if x["alarm"] == "port_down" and x["active"] and x["where"] == "port front"]
+
+            until("link up", link)
+            for n, i in enumerate((a, b)):
+                ip("set", i, "down")
+                until("link_up no", lambda: not link())
+                until("the alarm", lambda: alarms() == [n + 1])
+                ip("set", i, "up")
+                until("link_up yes", link)
+                until("the alarm is over", lambda: not alarms())
+            # the same alarm is told once a minute at most
+            assert "was set down" in g.output() and g.output().count("its link is up again") == 2, g.output()
+            ip("del", a)
+            until("link_up no", lambda: not link())
+            until("the alarm", alarms)
+            ip("add", a, "type", "veth", "peer", "name", b)
+            ip("set", a, "up")
+            ip("set", b, "up")
+            time.sleep(0.3)
+            assert not link() and alarms(), "another interface of that name is another one"
+            assert g.stop() == 0
+    finally:
+        subprocess.run(["ip", "link", "del", a], check=False)
+
+
+@case(root=True)
 def bonded_lacp():
     """net_bonding with LACP: both links carry packets once the switch agrees, one when it takes the other out"""
     with Bonds(4) as bonds:

@@ -149,6 +149,25 @@ static void look_at_port(struct tg_watch *w, const struct tg_gateway *g, unsigne
 		a->active = false;
 }
 
+static void look_at_link(struct tg_watch *w, const struct tg_gateway *g, unsigned int p,
+			 uint64_t now)
+{
+	enum tg_port_state link = tg_port_state(&g->ports[p]);
+	uint64_t *since = &w->down_since[p];
+	bool was = w->down[p].active;
+
+	if (link == TG_PORT_UP)
+		*since = 0;
+	else if (*since == 0)
+		*since = now;
+	if (judge(&w->down[p], g, *since == 0 ? 0 : now - *since, now))
+		say("port %s (%s): %s", g->ports[p].name, g->ports[p].device,
+		    tg_port_state_text(link));
+	else if (was && !w->down[p].active)
+		say("port %s (%s): %s again", g->ports[p].name, g->ports[p].device,
+		    tg_port_state_text(link));
+}
+
 /* Control's own tick: health reports and reloads wait for it. */
 static void look_at_control(struct tg_watch *w, const struct tg_gateway *g, uint64_t now)
 {
@@ -175,6 +194,8 @@ void tg_watch_tick(struct tg_watch *w, const struct tg_gateway *g, uint64_t now)
 		look_at_worker(w, g, i, now);
 		look_at_rings(w, g, i, now);
 	}
-	for (unsigned int p = 0; p < g->n_ports; p++)
+	for (unsigned int p = 0; p < g->n_ports; p++) {
 		look_at_port(w, g, p, now);
+		look_at_link(w, g, p, now);
+	}
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Is anything late that must not be? Control looks at every background task, at every worker and at
- * itself: what has been late for workers.late_ms is an alarm. Packets that a port missed, and receive
- * rings that stay full, are alarms too. An alarm is counted each time it begins, told in one line on
+ * itself: what has been late for workers.late_ms is an alarm. Ports whose link is down for so long, packets that a
+ * port missed, and receive rings that stay full, are alarms too. An alarm is counted each time it begins, told in one line on
  * standard error (the same one at most once a minute), and shown by `tidegatectl alarm list` and
  * /tidegate/alarms. It ends when what was late is so by less than half.
  *
@@ -28,6 +28,7 @@ struct tg_gateway;
 	X(WORKER, "worker_still")   \
 	X(CONTROL, "control_late")  \
 	X(MISSED, "packets_missed") \
+	X(DOWN, "port_down")        \
 	X(RING, "receive_ring_full")
 
 enum tg_alarm_kind {
@@ -54,7 +55,8 @@ struct tg_watch {
 	struct tg_alarm task[TG_WORKERS_MAX][TG_SCHED_TASKS_MAX];
 	struct tg_alarm worker[TG_WORKERS_MAX];
 	struct tg_alarm control;
-	struct tg_alarm port[TG_PORTS_MAX];
+	uint64_t down_since[TG_PORTS_MAX]; /* ticks; 0: it is up */
+	struct tg_alarm port[TG_PORTS_MAX], down[TG_PORTS_MAX];
 	struct tg_alarm ring[TG_WORKERS_MAX][TG_PORTS_MAX];
 };
 

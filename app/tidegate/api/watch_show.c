@@ -23,6 +23,8 @@ static const char *meaning(enum tg_alarm_kind kind)
 		[TG_ALARM_WORKER] = "a worker made no turn for longer than workers.late_ms",
 		[TG_ALARM_CONTROL] = "control made no tick for longer than workers.late_ms",
 		[TG_ALARM_MISSED] = "a port had no room or no buffers for packets",
+		[TG_ALARM_DOWN] = "a port had no link, or its device was removed, for longer than "
+				  "workers.late_ms",
 		[TG_ALARM_RING] = "a receive ring stayed full for longer than workers.late_ms",
 	};
 
@@ -40,6 +42,8 @@ static const struct tg_alarm *alarm_of(const struct tg_watch *w, enum tg_alarm_k
 		return &w->worker[n];
 	case TG_ALARM_MISSED:
 		return &w->port[n];
+	case TG_ALARM_DOWN:
+		return &w->down[n];
 	case TG_ALARM_RING:
 		return &w->ring[n / TG_PORTS_MAX][n % TG_PORTS_MAX];
 	default:
@@ -54,6 +58,7 @@ static unsigned int alarms_of(enum tg_alarm_kind kind)
 		[TG_ALARM_WORKER] = TG_WORKERS_MAX,
 		[TG_ALARM_CONTROL] = 1,
 		[TG_ALARM_MISSED] = TG_PORTS_MAX,
+		[TG_ALARM_DOWN] = TG_PORTS_MAX,
 		[TG_ALARM_RING] = TG_WORKERS_MAX * TG_PORTS_MAX,
 	};
 
@@ -74,7 +79,7 @@ static void name_place(const struct tg_gateway *g, enum tg_alarm_kind kind, unsi
 		snprintf(to, len, "lcore %u", w->lcore);
 	else if (kind == TG_ALARM_RING && w != NULL && n % per < g->n_ports)
 		snprintf(to, len, "port %s lcore %u", g->ports[n % per].name, w->lcore);
-	else if (kind == TG_ALARM_MISSED && n < g->n_ports)
+	else if ((kind == TG_ALARM_MISSED || kind == TG_ALARM_DOWN) && n < g->n_ports)
 		snprintf(to, len, "port %s", g->ports[n].name);
 	else
 		snprintf(to, len, "control");

@@ -297,6 +297,7 @@ int tg_port_start(struct tg_port *p, const struct tg_config_port *config, unsign
 	snprintf(p->device, sizeof(p->device), "%s", rte_dev_name(info.device));
 	memcpy(p->mac, mac.addr_bytes, sizeof(p->mac));
 	p->if_index = info.if_index;
+	p->on_interface = info.if_index != 0 && is_behind_a_queue(p);
 	p->role = config->role;
 	p->rate_mbps = config->rate_mbps;
 	p->socket = rte_eth_dev_socket_id(p->ethdev);
@@ -365,7 +366,7 @@ int tg_port_stats(const struct tg_port *p, struct tg_port_stats *out)
 		.rx_nombuf = s.rx_nombuf,
 		.rx_errors = s.ierrors,
 		.tx_errors = s.oerrors,
-		.link_up = link.link_status,
+		.link_up = tg_port_state(p) == TG_PORT_UP,
 		.link_mbps = link.link_speed == RTE_ETH_SPEED_NUM_UNKNOWN ? 0 : link.link_speed,
 	};
 	return 0;

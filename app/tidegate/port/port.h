@@ -33,6 +33,7 @@ struct tg_port {
 	char driver[32];
 	enum tg_port_role role;
 	unsigned int if_index; /* of the kernel's interface it reads from; 0: of none */
+	bool on_interface;     /* it lives as long as that interface does */
 	int socket;            /* NUMA node, -1 unknown */
 	uint8_t mac[6];
 	uint16_t mtu;
@@ -81,6 +82,17 @@ const char *tg_arrival_name(enum tg_arrival_kind kind);
 
 /* Control, at every tick: reads the clock of a port that stamps packets, every 100 ms. */
 void tg_port_compare_clocks(struct tg_port *p, const struct tg_clock *clock, uint64_t now);
+
+/* Control: what is there now. Of a port on an interface of the kernel's the kernel is asked, as such
+ * drivers say "up" for ever. */
+enum tg_port_state {
+	TG_PORT_UP,
+	TG_PORT_NO_CARRIER,
+	TG_PORT_OFF,  /* the interface was set down */
+	TG_PORT_GONE, /* for good: a device of the same name is another one */
+};
+enum tg_port_state tg_port_state(const struct tg_port *p);
+const char *tg_port_state_text(enum tg_port_state link);
 
 /* Link and device counters for telemetry. */
 struct tg_port_stats {
