@@ -4,6 +4,7 @@
  * (lib/bid/tg_bid_wire.h). It looks every millisecond; a new value is on the wire a system call later.
  */
 #include <arpa/inet.h>
+#include <cap-ng.h>
 #include <errno.h>
 #include <getopt.h>
 #include <sched.h>
@@ -11,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <time.h>
 
 #include "delay.h"
@@ -186,6 +188,24 @@ static void go_first(void)
 			"tidegate-bidder: no CAP_SYS_NICE: bids of a busy server come late\n");
 }
 
+/* What it needs from here on is nftables' and the queue's; files have to be readable without more too. */
+static int drop_privileges(void)
+{
+	bool has = capng_get_caps_process() == 0 &&
+		   capng_have_capability(CAPNG_PERMITTED, CAP_NET_ADMIN) == 1;
+
+	capng_clear(CAPNG_SELECT_BOTH);
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+	    (!has ||
+	     capng_update(CAPNG_ADD, CAPNG_EFFECTIVE | CAPNG_PERMITTED, CAP_NET_ADMIN) == 0) &&
+	    capng_apply(CAPNG_SELECT_CAPS) == 0)
+		return 0;
+	fputs("tidegate-bidder: cannot drop the capabilities that it does not need: is it run by "
+	      "something that forbids capset(2)?\n",
+	      stderr);
+	return -EPERM;
+}
+
 /* Time passes until it is looked again. delay NULL: there is nothing to do in it. */
 static int pass(const struct options *o, struct tg_delay *delay, uint8_t bid, uint64_t ns)
 {
@@ -261,6 +281,9 @@ int main(int argc, char **argv)
 
 	if (r >= 0)
 		return r;
+	go_first();
+	if (drop_privileges() != 0)
+		return 1;
 	for (unsigned int i = 0; i < o.n_sources; i++) {
 		o.source[i].full = o.full;
 		if (tg_load_open(&o.source[i], o.ports, o.n_ports, err, sizeof(err)) != 0) {
@@ -274,7 +297,6 @@ int main(int argc, char **argv)
 		fprintf(stderr, "tidegate-bidder: %s\n", err);
 		return 1;
 	}
-	go_first();
 	r = loop(&o, &mark, o.delay_us > 0 ? &delay : NULL);
 	/* when the rules are gone nothing comes any more, and the last are let go */
 	tg_mark_end(&mark);

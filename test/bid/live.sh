@@ -114,6 +114,9 @@ gateway_config two-arm "$(service bid "$VIP4" tcp 8080 l2 bid "${v4[@]}")" \
 	"$(SERVICE_MORE='' service rr "$VIP4" tcp 8081 l2 round-robin "${v4[@]}")" \
 	"$(SERVICE_MORE='' service lc "$VIP4" tcp 8082 l2 least-connections "${v4[@]}")"
 bidders connections
+# bit 12, CAP_NET_ADMIN, is all that it keeps
+sleep 1
+check grep -q '^CapPrm:.*[[:space:]]0000000000001000$' "/proc/${PID[bidder-a]}/status"
 gateway_start
 sleep 0.5
 
