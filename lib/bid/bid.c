@@ -101,14 +101,6 @@ struct tg_auction *tg_bid_open(struct tg_bid_table *t, const struct tg_bid_confi
 	return a;
 }
 
-uint8_t tg_bid_slot(const struct tg_auction *a, uint16_t server)
-{
-	for (uint8_t i = 0; i < a->n; i++)
-		if (a->server[i] == server)
-			return i;
-	return TG_BID_NOBODY;
-}
-
 uint32_t tg_bid_score(const struct tg_bid_server *s, uint64_t fresh, uint8_t steps, uint64_t now)
 {
 	return steps + ((int64_t)(now - s->wins_from) <= (int64_t)fresh ? s->wins : 0);

@@ -137,9 +137,6 @@ struct tg_auction *tg_bid_open(struct tg_bid_table *t, const struct tg_bid_confi
 			       const struct tg_pkt *syn, uint64_t hash, uint16_t except,
 			       uint64_t now);
 
-/* The slot of a server, TG_BID_NOBODY: it was not asked. */
-uint8_t tg_bid_slot(const struct tg_auction *a, uint16_t server);
-
 /*
  * An answer of the server in slot, with this TTL; hops: what is known of its way. Keeps the packet or
  * returns one that is let go: this one or a worse one that was held. NULL packets are not kept (a RST: the

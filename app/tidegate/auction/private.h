@@ -59,7 +59,6 @@ void tg_auction_reset_server(struct tg_worker *w, const struct tg_pkt *syn, uint
 
 /* Did the frame come from this server? */
 bool tg_auction_is_from(const struct tg_worker *w, const struct rte_mbuf *m, uint16_t server);
-/* Which port it came by. */
 /* Is the client reached by the client side's router, wherever its packets came from? */
 bool tg_auction_behind_router(const struct tg_worker *w, const struct tg_addr *client);
 
