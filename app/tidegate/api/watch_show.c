@@ -23,8 +23,7 @@ static const char *meaning(enum tg_alarm_kind kind)
 		[TG_ALARM_WORKER] = "a worker made no turn for longer than workers.late_ms",
 		[TG_ALARM_CONTROL] = "control made no tick for longer than workers.late_ms",
 		[TG_ALARM_MISSED] = "a port had no room or no buffers for packets",
-		[TG_ALARM_DOWN] = "a port had no link, or its device was removed, for longer than "
-				  "workers.late_ms",
+		[TG_ALARM_DOWN] = "a port had no link or no device for longer than workers.late_ms",
 		[TG_ALARM_RING] = "a receive ring stayed full for longer than workers.late_ms",
 	};
 

@@ -46,8 +46,7 @@ const char *tg_port_state_text(enum tg_port_state link)
 {
 	static const char *const texts[] = {
 		[TG_PORT_UP] = "its link is up",
-		[TG_PORT_NO_CARRIER] = "its link has no carrier: cable, switch, or the other end "
-				       "of a pair is down",
+		[TG_PORT_NO_CARRIER] = "its link has no carrier: cable, switch, a pair's other end",
 		[TG_PORT_OFF] = "its interface was set down: ip link set NAME up",
 		[TG_PORT_GONE] = "its device was removed: make it again, then restart tidegate",
 	};
