@@ -241,12 +241,17 @@ static void check_rights(const struct tg_options *o)
 }
 
 /* What lies there stays, under another name. */
-static void run_move_away(const char *path)
+static void run_move_away(const struct tg_options *o, const char *path)
 {
 	char old[TG_PATH_MAX + 4];
 
 	snprintf(old, sizeof(old), "%s.old", path);
-	run_words("mv", "-n", path, old, NULL);
+	/* elsewhere it is somebody's: /etc/passwd stays where it is */
+	if (strstr(path, "/..") == NULL &&
+	    (strncmp(path, "/run/", 5) == 0 || strncmp(path, "/var/lib/tidegate/", 18) == 0))
+		run_words("mv", "-n", path, old, NULL);
+	else
+		run_editor(o);
 }
 
 /* A folder that this user may write in. */
@@ -258,7 +263,7 @@ static void run_make_folder(const char *folder)
 	run_words("install", "-d", "-o", user, folder, NULL);
 }
 
-static void check_socket(const struct tg_config *c)
+static void check_socket(const struct tg_options *o, const struct tg_config *c)
 {
 	char path[TG_PATH_MAX], parent[TG_PATH_MAX];
 	const char *folder;
@@ -270,9 +275,9 @@ static void check_socket(const struct tg_config *c)
 		run_words("groupadd", "--system", c->control_group, NULL);
 	}
 	if (stat(c->control_socket, &st) == 0 && !S_ISSOCK(st.st_mode)) {
-		fault("control.socket: %s is there and is no socket: move it away, or set another path",
+		fault("control.socket: %s is there and is no socket: set another path",
 		      c->control_socket);
-		run_move_away(c->control_socket);
+		run_move_away(o, c->control_socket);
 		return;
 	}
 	snprintf(path, sizeof(path), "%s", c->control_socket);
@@ -291,7 +296,7 @@ static void check_socket(const struct tg_config *c)
 }
 
 /* The file of the flows is made anew each time: in its folder. */
-static void check_snapshot(const struct tg_config *c)
+static void check_snapshot(const struct tg_options *o, const struct tg_config *c)
 {
 	char path[TG_PATH_MAX];
 	const char *folder;
@@ -309,7 +314,7 @@ static void check_snapshot(const struct tg_config *c)
 		fault("flow_table.snapshot: %s is there and is no snapshot of flows: move it away, or set "
 		      "another path",
 		      c->flow_snapshot);
-		run_move_away(c->flow_snapshot);
+		run_move_away(o, c->flow_snapshot);
 	}
 }
 
@@ -382,8 +387,8 @@ int tg_check(const struct tg_options *o)
 		check_memory(o, c);
 		check_devices(o);
 		check_rights(o);
-		check_socket(c);
-		check_snapshot(c);
+		check_socket(o, c);
+		check_snapshot(o, c);
 		if (!o->shadow) {
 			check_routes(o, c);
 			note_surprises(o, c);
