@@ -30,8 +30,7 @@
 /* Is the server that the flow was given still there? */
 static inline bool server_stands(const struct tg_worker *w, const struct tg_flow *f)
 {
-	return f->server < w->snapshot->n_servers &&
-	       w->snapshot->generation[f->server] == f->server_generation;
+	return tg_snapshot_stands(w->snapshot, f->server, f->server_generation);
 }
 
 /* What every packet of a burst reads of the snapshot, read once. */

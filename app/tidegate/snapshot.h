@@ -82,6 +82,13 @@ static inline bool tg_snapshot_takes_new(const struct tg_snapshot *s, uint16_t s
 	return c != NULL && c->state == TG_SERVER_UP && c->weight > 0;
 }
 
+/* Does the id still mean the server that it meant in this generation, and has that served since? */
+static inline bool tg_snapshot_stands(const struct tg_snapshot *s, uint16_t server,
+				      uint16_t generation)
+{
+	return server < s->n_servers && s->generation[server] == generation;
+}
+
 /* What a snapshot is compiled against. */
 struct tg_snapshot_env {
 	struct tg_registry *registry;

@@ -112,6 +112,8 @@ struct tg_auction {
 	uint8_t link_len, link[TG_BID_LINK_MAX];
 	struct tg_bid_offer held[TG_BID_HELD];
 	uint16_t server[TG_BID_SERVERS_MAX]; /* by slot: ids */
+	/* by slot: whom the id meant when it was asked; the caller's */
+	uint16_t generation[TG_BID_SERVERS_MAX];
 };
 
 struct tg_bid_table;

@@ -20,6 +20,27 @@ static void reload(unsigned int server, enum tg_server_state state, unsigned int
 	rig_turn(10 * US);
 }
 
+/* Server 1 gives way to another one. Its id is free from then on, and given away by the next configuration. */
+static void replace_server(const char *name, uint8_t host)
+{
+	struct tg_config *c = rig_config(3, STANDARD, "");
+	struct tg_config_server *s = &c->services[0].servers[1];
+	char err[256];
+
+	snprintf(s->name, sizeof(s->name), "%s", name);
+	s->address.b[15] = host;
+	s->mac[5] = host;
+	ck_assert_int_eq(tg_control_load(&rig.gateway, c, err, sizeof(err)), 0);
+	rig_turn(10 * US);
+}
+
+/* It goes away and comes back: what was known of it is not true any more. */
+static void down_and_up(unsigned int server)
+{
+	reload(server, TG_SERVER_DOWN, TG_BID_HOPS_LEARN);
+	reload(server, TG_SERVER_UP, TG_BID_HOPS_LEARN);
+}
+
 static void forget_frames(void)
 {
 	struct rig_frame f;
@@ -173,13 +194,7 @@ START_TEST(server_killed_in_mid_auction)
 	rig_turn(10 * US);
 	reload(1, TG_SERVER_DOWN, TG_BID_HOPS_LEARN);
 	rig_turn(300 * US);
-	forget_frames();
-	rig_client(9001, ISN, 0, SYN, 0); /* at the latest when the client asks again */
-	rig_turn(10 * US);
-	rig_server(0, 9001, ISN + 1, 150, SYN_ACK);
-	rig_server(2, 9001, ISN + 1, 160, SYN_ACK);
-	rig_turn(400 * US);
-	client_got(0, 9001);
+	client_got(2, 9001);
 	forget_frames();
 	nothing_is_lost();
 }
@@ -348,6 +363,99 @@ START_TEST(a_client_that_forgot_begins_anew)
 }
 END_TEST
 
+/* The best bid is an older server's, whose id another one has by now: who has bid second serves, whom the id means now
+ * is not given a connection that it never accepted. */
+START_TEST(server_replaced_in_mid_auction)
+{
+	unsigned int by[3];
+
+	rig_start(3, 1, STANDARD, "");
+	rig_client(9000, ISN, 0, SYN, 0);
+	rig_turn(10 * US);
+	ck_assert_uint_eq(sent_to(3, SYN, ISN, by), 3);
+	rig_server(1, 9000, ISN + 1, 128, SYN_ACK);
+	rig_server(2, 9000, ISN + 1, 160, SYN_ACK);
+	rig_turn(10 * US);
+	nothing_from(FRONT);
+	replace_server("other", 21);
+	replace_server("third", 22);
+	ck_assert_str_eq(worker()->snapshot->server[1]->name, "third");
+	rig_turn(400 * US);
+	client_got(2, 9000);
+	forget_frames();
+	rig_client(9000, ISN + 1, 7003, ACK, 10);
+	rig_turn(10 * US);
+	ck_assert_uint_eq(sent_to(3, ACK, ISN + 1, by), 1);
+	ck_assert_uint_eq(by[2], 1);
+	nothing_is_lost();
+}
+END_TEST
+
+/* A server that was away answers an older SYN once more. The client's packets do not go there now. */
+START_TEST(answer_of_a_server_that_was_away)
+{
+	unsigned int by[3];
+
+	rig_start(3, 1, STANDARD, "");
+	auction(9000, 150, 130, 140);
+	client_got(1, 9000);
+	forget_frames();
+	down_and_up(1);
+	rig_server(1, 9000, ISN + 1, 130, SYN_ACK);
+	rig_turn(10 * US);
+	nothing_from(FRONT);
+	ck_assert_uint_eq(sent_to(3, RST, ISN + 1, by), 1);
+	ck_assert_uint_eq(by[1], 1);
+}
+END_TEST
+
+/* A flow that two choices placed has no auction to be remembered by: only its entry says whose it is. */
+START_TEST(flow_of_a_server_that_was_away_begins_again)
+{
+	unsigned int by[3];
+	uint16_t port = 1;
+
+	rig_start(3, 1, "\"window_us\":300,\"syn_rate\":1", "");
+	do {
+		ck_assert_uint_lt(port, 50);
+		forget_frames();
+		rig_client(++port, ISN, 0, SYN, 0);
+		rig_turn(10 * US);
+	} while (sent_to(3, SYN, ISN, by) == 3);
+	rig_turn(2000 * MS); /* enough for an auction */
+	rig_client(port, ISN, 0, SYN, 0);
+	rig_turn(10 * US);
+	ck_assert_uint_eq(sent_to(3, SYN, ISN, by), 1); /* it stands: to its server */
+	down_and_up(by[0] ? 0 : by[1] ? 1 : 2);
+	rig_client(port, ISN, 0, SYN, 0);
+	rig_turn(10 * US);
+	ck_assert_uint_eq(sent_to(3, SYN, ISN, by), 3);
+}
+END_TEST
+
+/* What is known of a server goes with it: its successor is asked at once. */
+START_TEST(server_that_comes_back_is_asked_at_once)
+{
+	unsigned int by[3];
+	uint16_t port = 9000;
+
+	rig_start(3, 1, STANDARD, ""); /* missed 2 */
+	for (; port < 9002; port++) {
+		auction(port, 150, 160, 0);
+		rig_turn(300 * US);
+		forget_frames();
+	}
+	rig_client(port, ISN, 0, SYN, 0);
+	rig_turn(10 * US);
+	ck_assert_uint_eq(sent_to(3, SYN, ISN, by), 2);
+	down_and_up(2);
+	forget_frames();
+	rig_client(++port, ISN, 0, SYN, 0);
+	rig_turn(10 * US);
+	ck_assert_uint_eq(sent_to(3, SYN, ISN, by), 3);
+}
+END_TEST
+
 /* Without what it knew: each connection goes to one server, always the same; if that is not its own, the reset that
  * draws reaches the client. So it goes on or ends, and never hangs. */
 START_TEST(gateway_restarts_in_mid_connection)
@@ -491,6 +599,10 @@ static Suite *suite(void)
 					winner_dies_before_the_clients_ack,
 					server_killed_in_mid_auction,
 					server_killed_in_mid_connection,
+					server_replaced_in_mid_auction,
+					answer_of_a_server_that_was_away,
+					flow_of_a_server_that_was_away_begins_again,
+					server_that_comes_back_is_asked_at_once,
 					NULL};
 	const TTest *const gateway[] = {gateway_restarts_in_mid_connection,
 					syn_with_data_is_never_broadcast,

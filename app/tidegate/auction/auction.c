@@ -67,12 +67,14 @@ static void reset_slot(struct tg_worker *w, const struct tg_auction *a, uint8_t 
 				a->server[slot], now);
 }
 
-/* May the server have the connection now? The configuration may be another one than when it was asked. */
-static bool may_serve(const struct tg_worker *w, const struct tg_auction *a, uint16_t server)
+/* May the server have the connection now? The configuration may be another one than when it was asked, and its id
+ * another server's: that one has no such connection. */
+static bool may_serve(const struct tg_worker *w, const struct tg_auction *a, uint8_t slot)
 {
 	const struct tg_snapshot *s = w->snapshot;
+	const uint16_t server = a->server[slot];
 
-	return server < s->n_servers && s->server[server] != NULL &&
+	return tg_snapshot_stands(s, server, a->generation[slot]) && s->server[server] != NULL &&
 	       s->service_of[server] == a->syn.key.service &&
 	       s->server[server]->state != TG_SERVER_DOWN;
 }
@@ -88,8 +90,6 @@ static bool settle(struct tg_worker *w, const struct tg_auction *a, const struct
 	uint16_t server = a->server[a->winner];
 	uint64_t waited = now > won->at ? now - won->at : 0;
 
-	if (!may_serve(w, a, server))
-		return false;
 	if (tg_pipeline_settle(w, &a->syn, a->hash, server, a->opened + waited))
 		return true;
 	w->auctions->stateless_until = now + w->auctions->stateless;
@@ -124,6 +124,16 @@ static void swallow(struct tg_worker *w, struct rte_mbuf *m)
 	tg_auction_drop(w, m, TG_DROP_AUCTION);
 }
 
+/* Whoever bid and is gone by now does not win. */
+static void forget_gone(struct tg_worker *w, struct tg_auction *a)
+{
+	for (unsigned int k = a->n_held; k-- > 0;)
+		if (!may_serve(w, a, a->held[k].slot)) {
+			swallow(w, a->held[k].packet);
+			a->held[k] = a->held[--a->n_held];
+		}
+}
+
 /* The decision: the winner's answer goes on, whoever else was asked is reset. */
 static void decide(struct tg_worker *w, const struct tg_bid_config *c, struct tg_auction *a,
 		   uint64_t now)
@@ -132,8 +142,10 @@ static void decide(struct tg_worker *w, const struct tg_bid_config *c, struct tg
 	struct tg_bid_offer won = {.packet = NULL};
 	void *let_go[TG_BID_HELD];
 	unsigned int n;
-	bool settled = tg_bid_close(x->table, c, a, w->own, now, &won, let_go, &n);
+	bool settled;
 
+	forget_gone(w, a);
+	settled = tg_bid_close(x->table, c, a, w->own, now, &won, let_go, &n);
 	for (unsigned int k = 0; k < n; k++)
 		swallow(w, let_go[k]);
 	if (settled && !settle(w, a, &won, now)) {
@@ -202,6 +214,8 @@ static bool begin(struct tg_worker *w, struct tg_burst *b, unsigned int i,
 	a->port = tg_worker_came_by(w, m);
 	a->link_len = p->l3_off;
 	memcpy(a->link, frame, p->l3_off);
+	for (uint8_t slot = 0; slot < a->n; slot++)
+		a->generation[slot] = w->snapshot->generation[a->server[slot]];
 	if (!tg_auction_behind_router(w, &p->key.client))
 		tg_peer_learn(x, &p->key.client, frame + 6, a->port);
 	b->verdict[i] = TG_TAKEN;
@@ -278,7 +292,7 @@ bool tg_auction_syn(struct tg_worker *w, struct tg_burst *b, unsigned int i, str
 	if (c == NULL || w->auctions == NULL ||
 	    (p->tcp_flags & (TG_TCP_SYN | TG_TCP_ACK | TG_TCP_RST | TG_TCP_FIN)) != TG_TCP_SYN)
 		return false;
-	if (f != NULL && w->snapshot->generation[f->server] != f->server_generation)
+	if (f != NULL && !tg_snapshot_stands(w->snapshot, f->server, f->server_generation))
 		f = NULL; /* its server went away */
 	a = tg_bid_find(w->auctions->table, &p->key, b->hash[i]);
 	if (belongs_to(w, f)) {
@@ -348,8 +362,7 @@ static void answered(struct tg_worker *w, struct tg_burst *b, unsigned int i, st
 
 	while (slot < a->n && !tg_auction_is_from(w, m, a->server[slot]))
 		slot++;
-	if (c == NULL || slot == a->n || p->ack != a->syn.seq + 1 ||
-	    !may_serve(w, a, a->server[slot])) {
+	if (c == NULL || slot == a->n || p->ack != a->syn.seq + 1 || !may_serve(w, a, slot)) {
 		swallow(w, m);
 		return;
 	}
@@ -460,7 +473,7 @@ void tg_auction_answers(struct tg_worker *w, struct tg_burst *b)
 		w->auctions->pool = b->mbuf[i]->pool;
 		a = tg_bid_find(w->auctions->table, &p->key, b->hash[i]);
 		f = tg_flow_find(w->flows, &p->key, b->hash[i]);
-		if (f != NULL && w->snapshot->generation[f->server] != f->server_generation)
+		if (f != NULL && !tg_snapshot_stands(w->snapshot, f->server, f->server_generation))
 			f = NULL;
 		syn_ack = (p->tcp_flags & (kind | TG_TCP_RST)) == kind;
 		if (a != NULL && a->state != TG_AUCTION_CLOSED &&
