@@ -27,7 +27,7 @@ struct tg_config *tg_config_new(void)
 	c->flow_snapshot_s = 10;
 	snprintf(c->control_socket, sizeof(c->control_socket), "/run/tidegate/control.sock");
 	c->control_mode = 0660;
-	snprintf(c->captures, sizeof(c->captures), "/var/lib/tidegate");
+	snprintf(c->captures, sizeof(c->captures), TG_CAPTURES_STANDARD);
 	c->metrics.servers_max = 256;
 	return c;
 }

@@ -115,7 +115,7 @@ static const struct tg_config_key control_keys[] = {
 	{.name = "captures",
 	 .read = read_path,
 	 TG_FIELD(tg_config, captures),
-	 .standard = "/var/lib/tidegate"},
+	 .standard = TG_CAPTURES_STANDARD},
 };
 
 static void read_control(struct tg_reader *r, const struct tg_config_key *k, json_t *v, void *at)

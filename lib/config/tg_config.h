@@ -27,6 +27,7 @@
 
 #define TG_NAME_MAX           64  /* names of services, servers, ports; with the NUL */
 #define TG_PATH_MAX           108 /* a Unix socket's path */
+#define TG_CAPTURES_STANDARD  "/var/lib/tidegate"
 #define TG_SERVICES_MAX       4096
 #define TG_SERVERS_MAX        8192 /* over all services */
 #define TG_PORTS_MAX          16

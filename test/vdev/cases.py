@@ -711,8 +711,8 @@ def large_refused_reload_leaves_room():
 def check_finds_what_start_would():
     """--check names what the start would: too little memory for bids, an unreachable server, no such group, a file in the socket's place"""
     def check(g, *words):
-        r = subprocess.run([TIDEGATE, "--no-huge", "-m", "512", "-l", "1", "--", "--config", g.config, "--check"],
-                           capture_output=True, text=True, timeout=20)
+        r = subprocess.run([TIDEGATE, "--no-huge", "-m", "512", "-l", "1", "--no-pci", "--vdev=net_null0", "--vdev=net_null1",
+                            "--", "--config", g.config, "--check"], capture_output=True, text=True, timeout=20)
         assert r.returncode == (1 if words else 0), r
         assert all(w in r.stdout for w in words), r.stdout
     good = Gateway([service()])
@@ -737,6 +737,42 @@ def check_finds_what_start_would():
     r = subprocess.run([TIDEGATE, "--config", good.config, "--capture", "/dev/null", "--report", good.config],
                        capture_output=True, text=True, timeout=20)
     assert r.returncode == 1 and "overwritten" in r.stderr and os.path.getsize(good.config) > 100, r
+
+
+@case(quick=True)
+def check_knows_what_eal_options_name():
+    """--check: cores, PCI devices, capture files and ports that EAL options name and this host has not; and that it looked at none without them"""
+    g = Gateway([service()], ports=[dict(two_ports()[0], port="net_pcap0"), two_ports()[1]])
+    vdevs = [f"--vdev=net_pcap0,rx_pcap=/dev/null,tx_pcap={g.dir}/out", "--vdev=net_null1"]
+
+    def check(*eal, fault=None, memory=("--no-huge", "-m", "512")):
+        r = subprocess.run([TIDEGATE, *memory, *eal, "--", "--config", g.config, "--check"], capture_output=True, text=True, timeout=20)
+        faults = [line for line in r.stdout.splitlines() if line.startswith("fault: ")]
+        assert r.returncode == (1 if fault else 0) and len(faults) == (1 if fault else 0), r.stdout
+        assert not fault or fault in faults[0], r.stdout
+        assert fault or r.stdout.endswith("all right\n"), r.stdout
+    for cores in (["-l", "1"], ["-l0-1"], ["--lcores", "0@0,1@(0-1),(2,3)@0"], ["--lcores=7@1"]):
+        check(*cores, "--no-pci", *vdevs)
+    cores = os.cpu_count()
+    check("-l", f"0-{cores}", "--no-pci", *vdevs, fault=f"core {cores} is not on this host")
+    check("--lcores", "0@0,1@4000", "--no-pci", *vdevs, fault="core 4000 is not on this host")
+    for device in ("0000:ff:1f.7", "ff:1f.7,mac=1"):
+        check("-l", "1", "-a", device, *vdevs, fault=f"-a {device}: there is no such PCI device")
+    check("-l", "1", "--no-pci", vdevs[1], "--vdev", "net_null2", fault='port "net_pcap0"')
+    check("-l", "1", "--no-pci", vdevs[0], fault='DPDK\'s port "1"')
+    check("-l", "1", "--no-pci", vdevs[1], "--vdev=net_pcap0,rx_pcap=/nodir/x.pcap,tx_pcap=/dev/null", fault="rx_pcap=/nodir/x.pcap")
+    check("-l", "1", "--no-pci", vdevs[1], "--vdev=net_pcap0,rx_pcap=/dev/null,tx_pcap=/nodir/x.pcap", fault="tx_pcap=/nodir/x.pcap")
+    for captures in ("/etc/passwd", "/nodir/x"):
+        g.document["control"]["captures"] = captures
+        g.write()
+        check("-l", "1", "--no-pci", *vdevs, fault=f"control.captures: {captures}")
+    g.document["control"]["captures"] = g.dir
+    g.document["ports"][0]["port"] = "0000:ff:1f.7"
+    g.write()
+    check("-l", "1", *vdevs, fault='DPDK\'s port "0000:ff:1f.7"')
+    said = subprocess.run([TIDEGATE, "--config", g.config, "--check"], capture_output=True, text=True, timeout=20).stdout
+    assert "note: no EAL options: this host's ports and cores were not looked at" in said and not said.endswith("all right\n"), said
+    shutil.rmtree(g.dir)
 
 
 def rights_of(g):
@@ -901,6 +937,12 @@ def every_finding_has_its_command():
         os.unlink(odd + ".old")
         assert "run: editor" in check(service={"servers": [{"name": "a", "address": "10.9.9.9"}]})
         assert "--capture FILE" in check(without="ports")
+        assert "run: editor" in check(("control", {"captures": "/etc/passwd"}))
+        assert "run: install -d -o 0 /nowhere/captures" in check(("control", {"captures": "/nowhere/captures"}))
+        assert "run: lspci -D" in check(eal=("--no-huge", "-m", "512", "-l", "1", "-a", "0000:ff:1f.7"))
+        assert "run: ls -l /nowhere" in check(eal=("--no-huge", "-m", "512", "-l", "1", "--vdev=net_pcap0,rx_pcap=/nowhere/x"))
+        assert "run: grep Cpus" in check(eal=("--no-huge", "-m", "512", "-l", "4000"))
+        assert "EAL-OPTIONS -- --config " in check(eal=())
         assert "do not fit" in check(service={"forward": "ipip"})
         assert "stood still" in check(service={"sojourn_max_us": 1, "gate_margin_us": 0})
         assert "takes no new flows" in check(service={"servers": [server("a", 11, weight=0)]})

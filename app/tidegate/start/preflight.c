@@ -21,6 +21,7 @@
 #include "routes.h"
 #include "start/host.h"
 #include "start/merged.h"
+#include "start/wanted.h"
 #include "tg_config.h"
 
 static unsigned int faults;
@@ -219,6 +220,33 @@ static void check_devices(const struct tg_options *o)
 	}
 }
 
+/* What the EAL options name and the ports are made by. Without any, a note says that nothing was looked at. */
+static void check_wanted(const struct tg_options *o, const struct tg_config *c)
+{
+	static struct tg_wanted wanted[16];
+	unsigned int n;
+
+	if (o->eal_argc <= 1) {
+		printf("note: no EAL options: this host's ports and cores were not looked at; give those of the start\n");
+		printf("       run:");
+		print_word(o->eal_argv[0]);
+		printf(" EAL-OPTIONS -- --config");
+		print_word(o->config);
+		printf(" --check\n");
+		return;
+	}
+	n = tg_wanted(o->eal_argc, o->eal_argv, c, wanted, RTE_DIM(wanted));
+	for (unsigned int i = 0; i < n; i++) {
+		fault("%s", wanted[i].text);
+		if (wanted[i].run != NULL)
+			run("%s", wanted[i].run);
+		else if (wanted[i].folder[0] != '\0')
+			run_words("ls", "-l", wanted[i].folder, NULL);
+		else
+			run_editor(o);
+	}
+}
+
 static void check_rights(const struct tg_options *o)
 {
 	char program[TG_PATH_MAX];
@@ -318,6 +346,27 @@ static void check_snapshot(const struct tg_options *o, const struct tg_config *c
 	}
 }
 
+/* Captures are written there long after the start; the folder that is used when none is named may be missing
+ * where nobody captures. */
+static void check_captures(const struct tg_options *o, const struct tg_config *c)
+{
+	struct stat st;
+	bool missing = stat(c->captures, &st) != 0;
+
+	if (!missing && !S_ISDIR(st.st_mode)) {
+		fault("control.captures: %s is no folder: set another", c->captures);
+		run_editor(o);
+	} else if (missing && strcmp(c->captures, TG_CAPTURES_STANDARD) != 0) {
+		fault("control.captures: %s: %s: make the folder, or set another", c->captures,
+		      strerror(errno));
+		run_make_folder(c->captures);
+	} else if (!missing && access(c->captures, W_OK | X_OK) != 0) {
+		fault("control.captures: %s cannot be written: %s: make it this user's (as root), or set another",
+		      c->captures, strerror(errno));
+		run_make_folder(c->captures);
+	}
+}
+
 /* Can every server be reached from a port, as the start will ask? */
 static void check_routes(const struct tg_options *o, const struct tg_config *c)
 {
@@ -366,6 +415,7 @@ int tg_check(const struct tg_options *o)
 {
 	struct tg_config_report report = {0};
 	struct tg_config *c = NULL;
+	bool ports = false;
 	int r;
 
 	if (o->config == NULL) {
@@ -386,9 +436,13 @@ int tg_check(const struct tg_options *o)
 	if (r == 0) {
 		check_memory(o, c);
 		check_devices(o);
+		ports = c->n_ports > 0;
+		if (ports)
+			check_wanted(o, c);
 		check_rights(o);
 		check_socket(o, c);
 		check_snapshot(o, c);
+		check_captures(o, c);
 		if (!o->shadow) {
 			check_routes(o, c);
 			note_surprises(o, c);
@@ -401,7 +455,9 @@ int tg_check(const struct tg_options *o)
 	}
 	tg_config_report_free(&report);
 	if (faults == 0)
-		printf("%s: all right\n", o->config);
+		printf("%s: all right%s\n", o->config,
+		       o->eal_argc > 1 || !ports ? ""
+						 : ", as far as can be told without EAL options");
 	else
 		printf("%s: %u fault%s\n", o->config, faults, faults == 1 ? "" : "s");
 	return faults == 0 ? 0 : 1;
