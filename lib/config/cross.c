@@ -207,6 +207,7 @@ void tg_cross_check(struct tg_reader *r, const struct tg_config *c)
 
 		check_servers(r, &c->services[i]);
 		check_gate(r, &c->services[i]);
+		tg_cross_check_guard(r, &c->services[i].guard);
 		check_bid(r, &c->services[i]);
 		check_health(r, &c->services[i]);
 		note_idle_service(r, &c->services[i]);

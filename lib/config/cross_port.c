@@ -10,11 +10,6 @@ static bool same_family(const struct tg_addr *a, const struct tg_addr *b)
 	return tg_addr_is_v4(a) == tg_addr_is_v4(b);
 }
 
-static bool is_link_local(const struct tg_addr *a)
-{
-	return a->b[0] == 0xfe && (a->b[1] & 0xc0) == 0x80; /* RFC 4291 section 2.5.6 */
-}
-
 /* Is there an address on the port's own link? Link-local ones are on every IPv6 link. */
 static bool is_on_link(const struct tg_config_port *p, const struct tg_addr *a)
 {
@@ -23,9 +18,18 @@ static bool is_on_link(const struct tg_config_port *p, const struct tg_addr *a)
 
 		if (!tg_is_set(&own->addr) || !same_family(&own->addr, a))
 			continue;
-		if (tg_prefix_contains(own, a) || is_link_local(a))
+		if (tg_prefix_contains(own, a) || tg_is_link_local(a))
 			return true;
 	}
+	return false;
+}
+
+/* The first or last of one of the port's own networks? */
+static bool is_end(const struct tg_config_port *p, const struct tg_addr *a)
+{
+	for (unsigned int i = 0; i < p->n_addresses; i++)
+		if (tg_is_set(&p->addresses[i].addr) && tg_is_end_of(&p->addresses[i], a))
+			return true;
 	return false;
 }
 
@@ -73,12 +77,42 @@ static void check_addresses(struct tg_reader *r, const struct tg_config *c, unsi
 		char text[TG_ADDR_STRLEN];
 
 		/* a link-local address means something else on every link */
-		if (!tg_is_set(a) || (is_link_local(a) && owner(c, a, i, j) != p))
+		if (!tg_is_set(a) || (tg_is_link_local(a) && owner(c, a, i, j) != p))
 			continue;
 		other = owner(c, a, i, j);
 		if (other != NULL)
 			tg_fault(r, "addresses[%u]: %s is an address of port \"%s\" already", j,
 				 tg_addr_format(a, text, sizeof(text)), other->name);
+	}
+}
+
+static bool overlap(const struct tg_prefix *a, const struct tg_prefix *b)
+{
+	const struct tg_prefix *wide = a->len <= b->len ? a : b, *narrow = wide == a ? b : a;
+
+	return tg_is_set(&a->addr) && tg_is_set(&b->addr) && same_family(&a->addr, &b->addr) &&
+	       !tg_is_link_local(&a->addr) && tg_prefix_contains(wide, &narrow->addr);
+}
+
+/* A server goes by the first port whose network holds it (find_way). */
+static void note_overlaps(struct tg_reader *r, const struct tg_config *c, unsigned int i)
+{
+	const struct tg_config_port *p = &c->ports[i], *other;
+
+	for (unsigned int k = 0; k < i; k++) {
+		other = &c->ports[k];
+		for (unsigned int j = 0; j < p->n_addresses; j++) {
+			unsigned int n = 0;
+
+			while (n < other->n_addresses &&
+			       !overlap(&p->addresses[j], &other->addresses[n]))
+				n++;
+			if (n < other->n_addresses)
+				tg_note(r,
+					"addresses[%u]: its network overlaps addresses[%u] of port "
+					"\"%s\": what is in both goes by the first port that is not a client's",
+					j, n, other->name);
+		}
 	}
 }
 
@@ -97,6 +131,10 @@ static void check_gateways(struct tg_reader *r, const struct tg_config *c, unsig
 		tg_addr_format(a, text, sizeof(text));
 		if (!is_on_link(p, a))
 			tg_fault(r, "%s is inside none of the port's networks (addresses)", text);
+		else if (is_end(p, a))
+			tg_fault(r,
+				 "%s is a network's own or its broadcast address: no host has it",
+				 text);
 		else if (owner(c, a, c->n_ports, 0) != NULL)
 			tg_fault(r, "%s is the gateway's own address", text);
 		for (unsigned int k = 0; k < j; k++) {
@@ -158,6 +196,14 @@ static bool any_is_on_link(const struct tg_config *c, const struct tg_addr *serv
 	return false;
 }
 
+static const struct tg_config_port *end_of(const struct tg_config *c, const struct tg_addr *a)
+{
+	for (unsigned int i = 0; i < c->n_ports; i++)
+		if (c->ports[i].role != TG_ROLE_CLIENT && is_end(&c->ports[i], a))
+			return &c->ports[i];
+	return NULL;
+}
+
 static void check_server(struct tg_reader *r, const struct tg_config *c,
 			 const struct tg_config_service *s, const struct tg_config_server *server)
 {
@@ -170,6 +216,11 @@ static void check_server(struct tg_reader *r, const struct tg_config *c,
 	if (tg_addr_eq(a, &s->address) || owner(c, a, c->n_ports, 0) != NULL)
 		tg_fault(r, "address %s is the gateway's own: its packets would come back to it",
 			 text);
+	else if (end_of(c, a) != NULL)
+		tg_fault(r,
+			 "address %s is the own or the broadcast address of a network of port \"%s\": "
+			 "no host has it",
+			 text, end_of(c, a)->name);
 	else if (!any_reaches(c, s, a))
 		tg_note(r, "no port with role \"server\" or \"both\" reaches %s%s", text,
 			s->forward == TG_FORWARD_L2 ? " directly, as forward \"l2\" needs" : "");
@@ -204,6 +255,7 @@ void tg_cross_check_ports(struct tg_reader *r, const struct tg_config *c)
 		check_names(r, c, i);
 		check_addresses(r, c, i);
 		check_gateways(r, c, i);
+		note_overlaps(r, c, i);
 		tg_path_pop(r, mark);
 	}
 	check_roles(r, c);

@@ -17,18 +17,6 @@ static const char *role_name(unsigned int i)
 	return names[i];
 }
 
-static bool is_ends_address(const struct tg_prefix *p)
-{
-	uint32_t host_mask, host;
-
-	/* RFC 3021: two addresses, both of hosts; RFC 1122 section 3.2.1.3 for longer host parts */
-	if (!tg_addr_is_v4(&p->addr) || p->len >= 127 || p->len < 96)
-		return false;
-	host_mask = p->len == 96 ? UINT32_MAX : (1u << (128 - p->len)) - 1;
-	host = __builtin_bswap32(tg_addr_to_v4(&p->addr)) & host_mask;
-	return host == 0 || host == host_mask;
-}
-
 /* A bad entry keeps its place, unset, so that indices in later sentences stay right. */
 static void read_prefix(struct tg_reader *r, json_t *v, unsigned int i, void *at)
 {
@@ -37,17 +25,23 @@ static void read_prefix(struct tg_reader *r, json_t *v, unsigned int i, void *at
 	struct tg_prefix p;
 
 	port->n_addresses = i + 1;
-	if (!json_is_string(v) || tg_prefix_parse(json_string_value(v), &p) < 0)
+	if (!json_is_string(v) || tg_prefix_parse(json_string_value(v), &p) < 0) {
 		tg_fault(r, "%s is no address with prefix length (as 10.0.0.2/24, 2001:db8::2/64)",
 			 tg_show(v, shown));
-	else if (!tg_is_host(&p.addr))
-		tg_fault(r, "%s is unspecified, multicast or reserved: no host has it",
+	} else if (!tg_is_host(&p.addr)) {
+		tg_fault(r, "%s is unspecified, loopback, multicast or reserved: no host has it",
 			 tg_show(v, shown));
-	else if (is_ends_address(&p))
+	} else if (tg_is_end_of(&p, &p.addr)) {
 		tg_fault(r, "%s is the network's own or its broadcast address: no host has it",
 			 tg_show(v, shown));
-	else
+	} else {
 		port->addresses[i] = p;
+		if (p.len <= (tg_addr_is_v4(&p.addr) ? 96 : 0))
+			tg_note(r,
+				"%s makes every address of its family a neighbour on this link: no "
+				"gateway is asked; is the prefix length meant so?",
+				tg_show(v, shown));
+	}
 }
 
 static void read_gateway(struct tg_reader *r, json_t *v, unsigned int i, void *at)

@@ -51,6 +51,21 @@ static const char *gate_name(unsigned int i)
 	return names[i];
 }
 
+/* Clients beyond the link ask for it: one that means something else on every link is none. */
+static void read_vip(struct tg_reader *r, const struct tg_config_key *k, json_t *v, void *at)
+{
+	static const struct tg_addr unset;
+	char text[TG_ADDR_STRLEN];
+	struct tg_addr *a = at;
+
+	tg_read_address(r, k, v, a);
+	if (!tg_is_link_local(a))
+		return;
+	tg_fault(r, "%s is a link-local address: routers forward nothing to it",
+		 tg_addr_format(a, text, sizeof(text)));
+	*a = unset;
+}
+
 static void read_protocol(struct tg_reader *r, const struct tg_config_key *k, json_t *v, void *at)
 {
 	const char *text = json_is_string(v) ? json_string_value(v) : "";
@@ -95,7 +110,7 @@ static void read_service_ports(struct tg_reader *r, const struct tg_config_key *
 
 static const struct tg_config_key service_keys[] = {
 	{KEY(name, tg_read_name), .required = true},
-	{KEY(address, tg_read_address), .required = true},
+	{KEY(address, read_vip), .required = true},
 	{KEY(protocol, read_protocol), .required = true},
 	{.name = "ports", .read = read_service_ports},
 	{KEY(forward, tg_read_choice), .choice = forward_name, .standard = "l2"},

@@ -86,8 +86,11 @@ void tg_read_address(struct tg_reader *r, const struct tg_config_key *k, json_t 
 
 /* A whole number, 2.0 too (JSON has one kind of number). */
 bool tg_whole_number(const json_t *v, json_int_t *out);
-/* Can a host have this address: not unspecified, multicast or broadcast? */
+/* Can a host have this address: not unspecified, loopback, multicast or broadcast? */
 bool tg_is_host(const struct tg_addr *a);
+bool tg_is_link_local(const struct tg_addr *a);
+/* The first or last address of an IPv4 network, which are its own and its broadcast. */
+bool tg_is_end_of(const struct tg_prefix *network, const struct tg_addr *a);
 /* Was it read at all? */
 bool tg_is_set(const struct tg_addr *a);
 
@@ -112,6 +115,7 @@ void tg_cross_check(struct tg_reader *r, const struct tg_config *c);
 /* A limit that a sleeping worker cannot keep. */
 void tg_note_sleep(struct tg_reader *r, const struct tg_config_workers *w,
 		   const struct tg_config_service *s);
+void tg_cross_check_guard(struct tg_reader *r, const struct tg_guard_params *p);
 void tg_cross_check_ports(struct tg_reader *r, const struct tg_config *c);
 void tg_cross_check_admission(struct tg_reader *r, const struct tg_config *c);
 

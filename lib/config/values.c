@@ -134,22 +134,45 @@ bool tg_is_host(const struct tg_addr *a)
 	static const uint8_t zero[16];
 
 	if (tg_addr_is_v4(a)) {
-		/* 224/4 is multicast, 240/4 reserved, its last address broadcast: none is a host */
-		return a->b[12] < 224 && memcmp(&a->b[12], zero, 4) != 0;
+		/* 0/8 is "this network", 127/8 the host itself (RFC 1122 section 3.2.1.3); 224/4 is
+		 * multicast, 240/4 reserved, its last address broadcast: none is a host */
+		return a->b[12] != 0 && a->b[12] != 127 && a->b[12] < 224;
 	}
-	return a->b[0] != 0xff && memcmp(a->b, zero, sizeof(zero)) != 0;
+	/* not ::, not ::1 (RFC 4291 section 2.5) */
+	return a->b[0] != 0xff && (memcmp(a->b, zero, 15) != 0 || a->b[15] > 1);
+}
+
+bool tg_is_link_local(const struct tg_addr *a)
+{
+	return a->b[0] == 0xfe && (a->b[1] & 0xc0) == 0x80; /* RFC 4291 section 2.5.6 */
+}
+
+bool tg_is_end_of(const struct tg_prefix *p, const struct tg_addr *a)
+{
+	uint32_t host_mask, host;
+
+	/* RFC 3021: two addresses, both of hosts; RFC 1122 section 3.2.1.3 for longer host parts */
+	if (!tg_addr_is_v4(&p->addr) || !tg_addr_is_v4(a) || p->len >= 127 || p->len < 96 ||
+	    !tg_prefix_contains(p, a))
+		return false;
+	host_mask = p->len == 96 ? UINT32_MAX : (1u << (128 - p->len)) - 1;
+	host = __builtin_bswap32(tg_addr_to_v4(a)) & host_mask;
+	return host == 0 || host == host_mask;
 }
 
 void tg_read_address(struct tg_reader *r, const struct tg_config_key *k, json_t *v, void *at)
 {
-	char shown[TG_SHOWN_MAX];
+	char shown[TG_SHOWN_MAX], plain[TG_ADDR_STRLEN];
 	struct tg_addr a;
 
 	(void)k;
 	if (!json_is_string(v) || tg_addr_parse(json_string_value(v), &a) < 0)
 		tg_fault(r, "%s is no IPv4 or IPv6 address", tg_show(v, shown));
+	else if (tg_addr_is_v4(&a) && strchr(json_string_value(v), ':') != NULL)
+		tg_fault(r, "%s is an IPv4 address as IPv6 writes it: write %s", tg_show(v, shown),
+			 tg_addr_format(&a, plain, sizeof(plain)));
 	else if (!tg_is_host(&a))
-		tg_fault(r, "%s is unspecified, multicast or reserved: no host has it",
+		tg_fault(r, "%s is unspecified, loopback, multicast or reserved: no host has it",
 			 tg_show(v, shown));
 	else
 		memcpy(at, &a, sizeof(a));

@@ -266,6 +266,115 @@ START_TEST(notes)
 }
 END_TEST
 
+static const char *with(const char *service, const char *server, const char *port0,
+			const char *port1)
+{
+	static char text[2048];
+
+	snprintf(
+		text, sizeof(text),
+		"{\"version\": 1, \"ports\": [{\"name\": \"arm\", \"port\": \"0\", \"role\": \"both\","
+		"\"addresses\": [%s]}%s], \"services\": [{\"name\": \"web\", \"protocol\": \"tcp\","
+		"\"ports\": [80], %s, \"servers\": [{\"name\": \"a\", \"address\": \"%s\"}]}]}",
+		port0, port1, service, server);
+	return text;
+}
+
+#define VIP "\"address\": \"192.0.2.10\""
+#define ARM "\"10.0.0.2/24\""
+
+START_TEST(addresses_that_no_host_has)
+{
+	static const char *const none[] = {"127.0.0.1", "0.0.0.7", "::1", "240.0.0.1"};
+	char text[128], wanted[256];
+
+	for (unsigned int i = 0; i < 4; i++) {
+		snprintf(text, sizeof(text), "\"address\": \"%s\"", none[i]);
+		snprintf(wanted, sizeof(wanted),
+			 "f: services[0].address: \"%s\" is unspecified, loopback, multicast or "
+			 "reserved: no host has it",
+			 none[i]);
+		refused(with(text, "10.0.0.11", ARM, ""), wanted);
+	}
+	refused(with("\"address\": \"::ffff:192.0.2.10\"", "10.0.0.11", ARM, ""),
+		"f: services[0].address: \"::ffff:192.0.2.10\" is an IPv4 address as IPv6 writes "
+		"it: write 192.0.2.10");
+	refused(with("\"address\": \"fe80::1\"", "10.0.0.11", ARM, ""),
+		"f: services[0].address: fe80::1 is a link-local address: routers forward nothing "
+		"to it");
+	refused(with(VIP, "10.0.0.0", ARM, ""),
+		"f: services[0].servers[0]: address 10.0.0.0 is the own or the broadcast address of "
+		"a network of port \"arm\": no host has it");
+	refused(with(VIP, "10.0.0.255", ARM, ""),
+		"f: services[0].servers[0]: address 10.0.0.255 is the own or the broadcast address "
+		"of a network of port \"arm\": no host has it");
+	refused(with(VIP, "10.0.0.11", ARM "], \"gateways\": [\"10.0.0.255\"", ""),
+		"f: ports[0].gateways[0]: 10.0.0.255 is a network's own or its broadcast address: no "
+		"host has it");
+	done(must_parse(with(VIP, "10.0.0.254", ARM, "")));
+	ck_assert_uint_eq(report.n_notes, 0);
+}
+END_TEST
+
+#define NET(prefix, action) "{\"prefix\": \"" prefix "\", \"action\": \"" action "\"}"
+#define ACCESS(rules)       VIP ", \"access\": [" rules "]"
+
+START_TEST(contradictions)
+{
+	struct tg_config *c;
+
+	refused(with(ACCESS(NET("203.0.113.0/24", "allow") "," NET("203.0.113.7/24", "deny")),
+		     "10.0.0.11", ARM, ""),
+		"f: services[0].access[1]: denies the network that access[0] allows: leave one of "
+		"them out");
+	refused(with(ACCESS(NET("::/0", "deny") "," NET("::/0", "allow")), "10.0.0.11", ARM, ""),
+		"f: services[0].access[1]: allows the network that access[0] denies: leave one of "
+		"them out");
+	c = must_parse(
+		with(ACCESS(NET("::/0", "deny") "," NET("::/0", "deny")), "10.0.0.11", ARM, ""));
+	ck_assert(among(report.notes, report.n_notes,
+			"f: services[0].access[1]: says what access[0] says already"));
+	done(c);
+	c = must_parse(
+		with(ACCESS(NET("203.0.113.0/24", "allow") "," NET("203.0.113.0/25", "deny")),
+		     "10.0.0.11", ARM, ""));
+	ck_assert_uint_eq(report.n_notes, 0);
+	done(c);
+	c = must_parse(with(VIP ", \"limits\": {\"new_per_s\": 5, \"new_drop_per_s\": 2,"
+				"\"packets_per_s\": 7, \"packets_drop_per_s\": 8}",
+			    "10.0.0.11", ARM, ""));
+	ck_assert_uint_eq(report.n_notes, 1);
+	ck_assert_str_eq(
+		report.notes[0],
+		"f: services[0].limits: new_per_s, 5, is not below new_drop_per_s, which is "
+		"2: the first never acts");
+	done(c);
+}
+END_TEST
+
+START_TEST(odd_networks)
+{
+	struct tg_config *c;
+
+	c = must_parse(with(VIP, "10.0.0.11", "\"198.51.100.2/0\"", ""));
+	ck_assert_uint_eq(report.n_notes, 1);
+	ck_assert_str_eq(
+		report.notes[0],
+		"f: ports[0].addresses[0]: \"198.51.100.2/0\" makes every address of its "
+		"family a neighbour on this link: no gateway is asked; is the prefix length "
+		"meant so?");
+	done(c);
+	c = must_parse(with(VIP, "10.0.0.11", ARM,
+			    ", {\"name\": \"b\", \"port\": \"1\", \"role\": \"server\","
+			    "\"addresses\": [\"10.0.0.3/16\", \"10.1.0.3/24\"]}"));
+	ck_assert_uint_eq(report.n_notes, 1);
+	ck_assert_str_eq(report.notes[0],
+			 "f: ports[1]: addresses[0]: its network overlaps addresses[0] of port "
+			 "\"arm\": what is in both goes by the first port that is not a client's");
+	done(c);
+}
+END_TEST
+
 START_TEST(faults_say_what_is_allowed)
 {
 	refused("{\"version\": 2, \"services\": []}",
@@ -560,10 +669,10 @@ static Suite *suite(void)
 
 	UNIT_CASE(s, "arrives", every_key_arrives, every_service_key_arrives,
 		  every_server_key_arrives, defaults_are_one, gate_default_is_by_protocol, notes);
-	UNIT_CASE(s, "refused", faults_say_what_is_allowed, all_faults_in_one_go,
-		  repeated_keys_have_a_place, sentences_stay_short_and_printable,
-		  faults_are_bounded, half_written, byte_order_mark, zero_bytes,
-		  any_byte_may_be_wrong, too_many);
+	UNIT_CASE(s, "refused", addresses_that_no_host_has, contradictions, odd_networks,
+		  faults_say_what_is_allowed, all_faults_in_one_go, repeated_keys_have_a_place,
+		  sentences_stay_short_and_printable, faults_are_bounded, half_written,
+		  byte_order_mark, zero_bytes, any_byte_may_be_wrong, too_many);
 	UNIT_CASE(s, "files", files, reload_or_restart);
 	return s;
 }
