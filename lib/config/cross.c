@@ -55,7 +55,8 @@ static void check_destination(struct tg_reader *r, json_t *seen, const struct tg
 	n = snprintf(text, sizeof(text), "%s,%s", protocols[s->protocol], address);
 	if (port != TG_PORT_ANY)
 		snprintf(text + n, sizeof(text) - (size_t)n, ",%u", port);
-	if (!remember(r, seen, text, i, &whose))
+	/* a port that its own list repeats has its fault already */
+	if (!remember(r, seen, text, i, &whose) && whose != i)
 		tg_fault(r, "%s is the destination of services[%u] (\"%s\") already", text, whose,
 			 c->services[whose].name);
 }

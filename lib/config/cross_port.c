@@ -213,7 +213,10 @@ static void check_server(struct tg_reader *r, const struct tg_config *c,
 	if (!tg_is_set(a) || (server->has_mac && s->forward == TG_FORWARD_L2))
 		return;
 	tg_addr_format(a, text, sizeof(text));
-	if (tg_addr_eq(a, &s->address) || owner(c, a, c->n_ports, 0) != NULL)
+	if (tg_addr_eq(a, &s->address))
+		tg_fault(r, "address %s is the service's own: its packets would come back to it",
+			 text);
+	else if (owner(c, a, c->n_ports, 0) != NULL)
 		tg_fault(r, "address %s is the gateway's own: its packets would come back to it",
 			 text);
 	else if (end_of(c, a) != NULL)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* From text to a configuration: what is no JSON is said here, all the rest by the tables. */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "reader.h"
@@ -40,6 +41,8 @@ static void tell_syntax(struct tg_reader *r, json_error_t *e)
 		if (*p < ' ' || *p > '~')
 			*p = '?';
 	}
+	if (strstr(e->text, "JSON_ALLOW_NUL") != NULL) /* an option of the parser's */
+		snprintf(e->text, sizeof(e->text), "\\u0000 is a zero byte: no text here has one");
 	tg_fault(r, "line %d, column %d: %s%s", e->line, e->column, e->text, hint);
 }
 
@@ -70,6 +73,9 @@ static json_t *parse(struct tg_reader *r, const char *text, size_t len)
 		return NULL;
 	}
 	root = json_loadb(text, len, JSON_DECODE_ANY, &error);
+	/* as reals even the largest are out of range where they stand, by their keys */
+	if (root == NULL && json_error_code(&error) == json_error_numeric_overflow)
+		root = json_loadb(text, len, JSON_DECODE_ANY | JSON_DECODE_INT_AS_REAL, &error);
 	if (root == NULL)
 		tell_syntax(r, &error);
 	else
@@ -93,6 +99,9 @@ int tg_config_parse(const char *name, const char *text, size_t len, struct tg_co
 		json_decref(root);
 		if (r.unsaid > 0)
 			tg_report_add(report, TG_FAULT, "%s: and %u more faults", name, r.unsaid);
+		if (r.unsaid_notes > 0)
+			tg_report_add(report, TG_NOTE, "%s: and %u more notes", name,
+				      r.unsaid_notes);
 	}
 	tg_reader_free(&r);
 	if (rc < 0 || r.no_memory || report->n_faults > 0) {

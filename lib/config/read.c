@@ -87,8 +87,10 @@ static void read_mode(struct tg_reader *r, const struct tg_config_key *k, json_t
 
 	(void)k;
 	if (text[digits] != '\0' || digits < 3 || digits > 4 || (digits == 4 && text[0] != '0')) {
-		tg_fault(r, "%s must be a text of three octal digits, \"000\"..\"0777\"",
-			 tg_show(v, shown));
+		tg_fault(
+			r,
+			"%s must be a text of three octal digits, a 0 before them or not: \"000\"..\"0777\", no setuid, setgid or sticky bit",
+			tg_show(v, shown));
 		return;
 	}
 	for (; *text != '\0'; text++)

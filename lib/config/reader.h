@@ -19,9 +19,9 @@ struct tg_reader {
 	struct tg_config_report *report;
 	char path[256]; /* "services[0].servers[1]" */
 	size_t path_len;
-	unsigned int unsaid;    /* faults beyond the bound of the report */
-	unsigned int n_servers; /* over all services */
-	json_t *tiers;          /* name -> delay_us */
+	unsigned int unsaid, unsaid_notes; /* faults and notes beyond the bound of the report */
+	unsigned int n_servers;            /* over all services */
+	json_t *tiers;                     /* name -> delay_us */
 	bool no_memory;
 };
 

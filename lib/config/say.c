@@ -8,7 +8,7 @@
 
 #include "reader.h"
 
-#define FAULTS_MAX 100 /* a file of another kind would give one for every byte */
+#define SAID_MAX 100 /* a file of another kind would give a fault for every byte */
 
 int tg_reader_init(struct tg_reader *r, const char *file, struct tg_config_report *report)
 {
@@ -94,8 +94,12 @@ static void say(struct tg_reader *r, enum tg_sentence kind, const char *format, 
 {
 	char *text;
 
-	if (kind == TG_FAULT && r->report->n_faults >= FAULTS_MAX) {
+	if (kind == TG_FAULT && r->report->n_faults >= SAID_MAX) {
 		r->unsaid++;
+		return;
+	}
+	if (kind == TG_NOTE && r->report->n_notes >= SAID_MAX) {
+		r->unsaid_notes++;
 		return;
 	}
 	if (vasprintf(&text, format, ap) < 0) {

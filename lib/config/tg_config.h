@@ -131,7 +131,7 @@ struct tg_config_report {
 };
 
 /* 0 and *out, or -EINVAL with at least one fault (all that can be found in one go; beyond 100 the
- * last one counts the rest), -ENOMEM. report must be zeroed and is freed by the caller in any case. */
+ * last one counts the rest, of notes too), -ENOMEM. report must be zeroed and is freed by the caller in any case. */
 int tg_config_load(const char *path, struct tg_config **out, struct tg_config_report *report);
 /* The same from memory; name stands in the sentences. */
 int tg_config_parse(const char *name, const char *text, size_t len, struct tg_config **out,

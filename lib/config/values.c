@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Single values: a fault, or the field is filled. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "reader.h"
+
+/* Beyond it not every whole number is a double of its own: 2^53. */
+#define EXACT_MAX 9007199254740992.0
 
 bool tg_whole_number(const json_t *v, json_int_t *out)
 {
@@ -16,8 +20,7 @@ bool tg_whole_number(const json_t *v, json_int_t *out)
 	if (!json_is_real(v))
 		return false;
 	d = json_real_value(v);
-	/* up to 2^53 every whole number is a double of its own */
-	if (d < -9007199254740992.0 || d > 9007199254740992.0 || d != (double)(json_int_t)d)
+	if (d < -EXACT_MAX || d > EXACT_MAX || d != (double)(json_int_t)d)
 		return false;
 	*out = (json_int_t)d;
 	return true;
@@ -42,6 +45,9 @@ void tg_read_uint(struct tg_reader *r, const struct tg_config_key *k, json_t *v,
 	if (!json_is_number(v))
 		tg_fault(r, "%s is no number (%ju..%ju is allowed)", tg_show(v, shown),
 			 (uintmax_t)k->min, (uintmax_t)k->max);
+	else if (json_is_real(v) && fabs(json_real_value(v)) > EXACT_MAX)
+		tg_fault(r, "%s is out of range (%ju..%ju)", tg_show(v, shown), (uintmax_t)k->min,
+			 (uintmax_t)k->max);
 	else if (!tg_whole_number(v, &n))
 		tg_fault(r, "%s is no whole number (%ju..%ju)", tg_show(v, shown),
 			 (uintmax_t)k->min, (uintmax_t)k->max);

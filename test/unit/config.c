@@ -375,6 +375,53 @@ START_TEST(odd_networks)
 }
 END_TEST
 
+START_TEST(faults_say_the_right_thing)
+{
+	refused(with(VIP, "192.0.2.10", ARM, ""),
+		"f: services[0].servers[0]: address 192.0.2.10 is the service's own: its packets "
+		"would come back to it");
+	refused(with(VIP, "10.0.0.2", ARM, ""),
+		"f: services[0].servers[0]: address 10.0.0.2 is the gateway's own: its packets would "
+		"come back to it");
+	refused("{\"version\": 1, \"services\": [{\"name\": \"web\", \"address\": \"192.0.2.10\","
+		"\"protocol\": \"tcp\", \"ports\": [80, 80], \"servers\": [" SERVER "]}]}",
+		"f: services[0].ports[1]: 80 is given twice");
+	ck_assert_uint_eq(report.n_faults, 1);
+	refused("{\"version\": 1, \"control\": {\"mode\": \"06600\"}}",
+		"f: control.mode: \"06600\" must be a text of three octal digits, a 0 before them or "
+		"not: \"000\"..\"0777\", no setuid, setgid or sticky bit");
+	refused("{\"version\": 1, \"x\": \"a\\u0000b\"}",
+		"f: line 1, column 30: \\u0000 is a zero byte: no text here has one");
+	refused("{\"version\": 1, \"flow_table\": {\"closed_s\": 100000000000000000000}}",
+		"f: flow_table.closed_s: 1e20 is out of range (1..86400)");
+	refused("{\"version\": 1, \"flow_table\": {\"closed_s\": -100000000000000000000}}",
+		"f: flow_table.closed_s: -1e20 is out of range (1..86400)");
+	tg_config_report_free(&report);
+}
+END_TEST
+
+START_TEST(notes_are_bounded)
+{
+	static char text[64 * 1024];
+	size_t n =
+		(size_t)snprintf(text, sizeof(text),
+				 "{\"version\": 1, \"ports\": [{\"name\": \"arm\", \"port\": \"0\","
+				 "\"role\": \"both\"}], \"services\": [{" SERVICE
+				 ", \"servers\": [" SERVER);
+	struct tg_config *c;
+
+	for (unsigned int i = 1; i < 500; i++)
+		n += (size_t)snprintf(text + n, sizeof(text) - n,
+				      ", {\"name\": \"b%u\", \"address\": \"10.1.%u.%u\"}", i,
+				      i / 100, i % 100 + 1);
+	snprintf(text + n, sizeof(text) - n, "]}]}");
+	c = must_parse(text);
+	ck_assert_uint_eq(report.n_notes, 101);
+	ck_assert_str_eq(report.notes[100], "f: and 400 more notes");
+	done(c);
+}
+END_TEST
+
 START_TEST(faults_say_what_is_allowed)
 {
 	refused("{\"version\": 2, \"services\": []}",
@@ -670,7 +717,8 @@ static Suite *suite(void)
 	UNIT_CASE(s, "arrives", every_key_arrives, every_service_key_arrives,
 		  every_server_key_arrives, defaults_are_one, gate_default_is_by_protocol, notes);
 	UNIT_CASE(s, "refused", addresses_that_no_host_has, contradictions, odd_networks,
-		  faults_say_what_is_allowed, all_faults_in_one_go, repeated_keys_have_a_place,
+		  faults_say_the_right_thing, notes_are_bounded, faults_say_what_is_allowed,
+		  all_faults_in_one_go, repeated_keys_have_a_place,
 		  sentences_stay_short_and_printable, faults_are_bounded, half_written,
 		  byte_order_mark, zero_bytes, any_byte_may_be_wrong, too_many);
 	UNIT_CASE(s, "files", files, reload_or_restart);
