@@ -941,6 +941,8 @@ def every_finding_has_its_command():
         assert "run: install -d -o 0 /nowhere/captures" in check(("control", {"captures": "/nowhere/captures"}))
         assert "run: lspci -D" in check(eal=("--no-huge", "-m", "512", "-l", "1", "-a", "0000:ff:1f.7"))
         assert "run: ls -l /nowhere" in check(eal=("--no-huge", "-m", "512", "-l", "1", "--vdev=net_pcap0,rx_pcap=/nowhere/x"))
+        unmounted = ("unshare", "--mount", "sh", "-c", 'umount --all --types hugetlbfs; exec "$@"', "sh")
+        assert "run: mkdir -p /dev/hugepages && mount -t " in check(before=unmounted, eal=("-l", "1"))
         assert "run: grep Cpus" in check(eal=("--no-huge", "-m", "512", "-l", "4000"))
         assert "EAL-OPTIONS -- --config " in check(eal=())
         assert "do not fit" in check(service={"forward": "ipip"})
@@ -977,8 +979,16 @@ def start_faults_are_sentences():
     fails(g, "--config is given twice", "/other.json")
     g = Gateway([service()])
     g.command.insert(1, "--nonsense")
-    fails(g, "DPDK does not start", "EAL messages")
-    assert "Success" not in g.last
+    fails(g, "DPDK does not start", "does not know the option --nonsense")
+    assert "Success" not in g.last and g.last.splitlines()[-1].startswith("tidegate: "), g.last
+    for lcores, sentence in ((f"0-{os.cpu_count()}", f"core {os.cpu_count()} is not on this host"), ("", "the option -l")):
+        g = Gateway([service()], lcores=lcores)
+        fails(g, "DPDK does not start", sentence)
+        assert g.last.splitlines()[-1].startswith("tidegate: "), g.last
+    g = Gateway([service()], huge=())
+    g.command = ["unshare", "--mount", "sh", "-c", 'umount --all --types hugetlbfs; exec "$@"', "sh", *g.command]
+    if os.geteuid() == 0:
+        fails(g, "no hugetlbfs is mounted", "mount -t hugetlbfs")
     with Gateway([service()]) as first:
         second = Gateway([service()])
         second.document["control"]["socket"] = first.socket

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <grp.h>
+#include <mntent.h>
 #include <rte_eal.h>
 #include <rte_errno.h>
 #include <rte_log.h>
@@ -12,6 +13,9 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "start/wanted.h"
+
 #define ARGS_MAX 128
 
 /* Files of a run that ended: sockets, locks, maps. EAL leaves them behind. */
@@ -41,10 +45,27 @@ static bool has_option(int argc, char **argv, const char *name)
 	return false;
 }
 
+bool tg_eal_huge_mounted(void)
+{
+	FILE *f = setmntent("/proc/mounts", "re");
+	struct mntent *m;
+	bool found = false;
+
+	while (f != NULL && !found && (m = getmntent(f)) != NULL)
+		found = strcmp(m->mnt_type, "hugetlbfs") == 0;
+	if (f != NULL)
+		endmntent(f);
+	return found;
+}
+
 static const char *remedy(int why)
 {
 	switch (why) {
 	case ENOMEM:
+		if (!tg_eal_huge_mounted())
+			return "no hugetlbfs is mounted, through which huge pages are had: mount -t hugetlbfs nodev "
+			       "/dev/hugepages (and reserve pages if there are none: drivers-conf/hugepages.sh), or "
+			       "add --in-memory, or --no-huge -m 256 (slower)";
 		return "not enough huge pages: reserve some (drivers-conf/hugepages.sh), or add --no-huge -m 256 "
 		       "(slower)";
 	case EACCES:
@@ -62,14 +83,54 @@ static const char *remedy(int why)
 	}
 }
 
+static char **given;    /* while EAL reads them */
+static char wrong[256]; /* the option that it stopped at */
+
+/* EAL calls this at the end of its usage text, where it stopped: getopt's optind is behind the option. */
+static void note_option(const char *program)
+{
+	const char *last = given[optind - 1];
+
+	printf("%s --help shows the options that stand behind --\n", program);
+	if (optind >= 3 && last[0] != '-')
+		snprintf(wrong, sizeof(wrong), "%s %s", given[optind - 2], last);
+	else
+		snprintf(wrong, sizeof(wrong), "%s", last);
+}
+
+/* What of the options this host has not, else which option is wrong; false: it cannot be told. */
+static bool cause(int argc, char **argv, char *text, size_t room)
+{
+	struct tg_wanted w;
+
+	if (tg_wanted(argc, argv, NULL, &w, 1) > 0)
+		snprintf(text, room, "%s", w.text);
+	else if (wrong[0] != '\0')
+		snprintf(text, room,
+			 "EAL does not know the option %s, or not with such a value: the text above lists its "
+			 "options",
+			 wrong);
+	else
+		return false;
+	return true;
+}
+
 static int start(int argc, char **argv, char *err, size_t err_len)
 {
-	if (rte_eal_init(argc, argv) >= 0)
+	char why[640];
+	int r;
+
+	given = argv;
+	rte_set_application_usage_hook(note_option);
+	r = rte_eal_init(argc, argv);
+	rte_set_application_usage_hook(NULL);
+	if (r >= 0)
 		return 0;
+	fflush(stdout); /* its usage text, so that the sentence comes last */
 	/* EAL often fails without a number: "(Success)" would be no reason */
 	snprintf(err, err_len, "DPDK does not start%s%s%s: %s", rte_errno > 0 ? " (" : "",
 		 rte_errno > 0 ? rte_strerror(rte_errno) : "", rte_errno > 0 ? ")" : "",
-		 remedy(rte_errno));
+		 cause(argc, argv, why, sizeof(why)) ? why : remedy(rte_errno));
 	return rte_errno > 0 ? -rte_errno : -EINVAL;
 }
 
@@ -78,20 +139,22 @@ int tg_eal_start(int argc, char **argv, char *err, size_t err_len)
 	static char prefix[48], quiet[] = "--log-level=lib.*:warning";
 	static char *args[ARGS_MAX + 3]; /* EAL keeps pointers into it */
 	char socket[4096];
-	int n, r;
+	int n = 0, r;
 
 	if (argc > ARGS_MAX) {
 		snprintf(err, err_len, "more than %d EAL options", ARGS_MAX);
 		return -EINVAL;
 	}
-	memcpy(args, argv, (size_t)argc * sizeof(*args));
-	n = argc;
+	args[n++] =
+		argv[0]; /* ours come first: an option at the end that lacks its value shall not eat one */
 	if (!has_option(argc, argv, "--file-prefix")) {
 		snprintf(prefix, sizeof(prefix), "--file-prefix=tidegate-%ld", (long)getpid());
 		args[n++] = prefix;
 	}
 	if (!has_option(argc, argv, "--log-level"))
 		args[n++] = quiet;
+	memcpy(args + n, argv + 1, (size_t)(argc - 1) * sizeof(*args));
+	n += argc - 1;
 	r = start(n, args, err, err_len);
 	if (r != 0)
 		return r;

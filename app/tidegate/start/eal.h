@@ -21,6 +21,9 @@ int tg_eal_share(const char *group, char *err, size_t err_len);
 /* Without huge pages, devices, telemetry or privileges: offline. memory_mb: heap. */
 int tg_eal_start_private(const char *program, unsigned int memory_mb, char *err, size_t err_len);
 
+/* Is a hugetlbfs mounted anywhere? EAL takes huge pages through it alone, but for --in-memory. */
+bool tg_eal_huge_mounted(void);
+
 /* Ends it and removes its runtime folder. */
 void tg_eal_end(void);
 

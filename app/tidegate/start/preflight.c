@@ -19,6 +19,7 @@
 #include "buffers.h"
 #include "restart/restart.h"
 #include "routes.h"
+#include "start/eal.h"
 #include "start/host.h"
 #include "start/merged.h"
 #include "start/wanted.h"
@@ -164,6 +165,11 @@ static uint64_t memory_needed(const struct tg_config *c, unsigned int workers, u
 	       (uint64_t)nodes * tg_buffers_mib(c, tg_buffers_wanted(c, workers)) + 48;
 }
 
+static bool in_memory(const struct tg_options *o)
+{
+	return eal_option(o, "--in-memory") != NULL;
+}
+
 static void check_memory(const struct tg_options *o, const struct tg_config *c)
 {
 	unsigned int n = lcores(o), workers = n > 1 ? n - 1 : 1;
@@ -187,6 +193,10 @@ static void check_memory(const struct tg_options *o, const struct tg_config *c)
 	if (page == 0)
 		page = 2;
 	have = meminfo("HugePages_Free") * page;
+	if (!tg_eal_huge_mounted() && !in_memory(o)) {
+		fault("no hugetlbfs is mounted, through which huge pages are had: mount one, or start with --in-memory");
+		run("mkdir -p /dev/hugepages && mount -t hugetlbfs nodev /dev/hugepages");
+	}
 	if (have >= need)
 		return;
 	fault("huge pages: %llu MiB are free, %llu MiB are needed; or start without, slower: --no-huge -m %llu",

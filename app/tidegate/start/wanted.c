@@ -284,7 +284,7 @@ unsigned int tg_wanted(int argc, char *const *argv, const struct tg_config *c,
 		else if (strcmp(argv[i], "--no-pci") == 0)
 			l.pci = false;
 	}
-	for (unsigned int p = 0; p < c->n_ports; p++) {
+	for (unsigned int p = 0; c != NULL && p < c->n_ports; p++) {
 		look_port(&l, c->ports[p].name, c->ports[p].port);
 		look_port(&l, c->ports[p].name, c->ports[p].kernel);
 	}

@@ -16,7 +16,7 @@ struct tg_wanted {
 	char folder[512]; /* .. `ls -l` of this; "": the configuration is to be edited */
 };
 
-/* argv: the EAL options, argv[0] the program. At most `room` are written; returns how many. */
+/* argv: the EAL options, argv[0] the program. c: NULL, then ports are not looked at. At most `room` are written; returns how many. */
 unsigned int tg_wanted(int argc, char *const *argv, const struct tg_config *c,
 		       struct tg_wanted *out, unsigned int room);
 
