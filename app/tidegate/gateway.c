@@ -342,6 +342,8 @@ int tg_gateway_start(struct tg_gateway *g, const struct tg_options *options,
 	if (r != 0)
 		snprintf(err, err_len, "not enough memory for flow_table.snapshot");
 	if (r == 0 && g->restart != NULL)
+		r = tg_restart_lock(g->restart, err, err_len);
+	if (r == 0 && g->restart != NULL)
 		tg_restart_restore(g->restart);
 	if (r == 0) {
 		r = launch(g);

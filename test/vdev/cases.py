@@ -1472,7 +1472,7 @@ def restart_restores_flows():
         keep = {"snapshot": f"{folder}/flows"}
         before, said, _ = run_and_say(first, services, flow_table=keep)
         assert len(before) == 600 and "restored" not in said, said
-        assert os.listdir(folder) == ["flows"] and os.stat(f"{folder}/flows").st_mode & 0o777 == 0o600
+        assert sorted(os.listdir(folder)) == ["flows", "flows.lock"] and os.stat(f"{folder}/flows").st_mode & 0o777 == 0o600
         # twice: what was restored is saved again
         for more in ({}, {"lcores": "0@0,1@0,2@1", "workers": 2}):
             after, said, report = run_and_say(later, services, flow_table=keep, **more)
@@ -1558,7 +1558,7 @@ def killed_gateway_has_its_last_snapshot():
         assert "600 of 600 flows restored" in said, said
         again, said, _ = run_and_say(later, services, flow_table=keep)
         assert "600 of 600" in said and after == again and report["packets"]["forwarded"] == 600
-        assert os.listdir(folder) == ["flows"]
+        assert sorted(os.listdir(folder)) == ["flows", "flows.lock"]
 
 
 @case()
@@ -1580,6 +1580,25 @@ def auctions_by_reload():
         reply = reload(g, service(policy="bid"))
         assert not reply["ok"] and "needs a restart" in reply["error"], reply
         assert g.stop() == 0, g.output()
+
+
+@case()
+def one_snapshot_one_gateway():
+    """A second gateway with the same flow_table.snapshot is refused, whatever its socket; after the first's end it may"""
+    services, _, _ = round_robins()
+    with tempfile.TemporaryDirectory() as folder:
+        keep = {"snapshot": f"{folder}/flows"}
+        with Gateway(services, flow_table=keep) as first:
+            try:
+                with Gateway(services, flow_table=keep):
+                    pass
+            except AssertionError as e:
+                assert f"{folder}/flows is another running tidegate's" in str(e) and "restored" not in str(e), e
+            else:
+                raise AssertionError("two gateways write one file")
+            assert first.stop() == 0, first.output()
+        with Gateway(services, flow_table=keep) as g:
+            assert g.stop() == 0, g.output()
 
 
 @case()

@@ -70,6 +70,7 @@ struct tg_restart {
 	struct tg_gateway *g;
 	char path[TG_PATH_MAX];
 	char temporary[TG_PATH_MAX + 8];
+	int lock; /* beside the file, held as long as the process; -1: none */
 	bool stop, running;
 	pthread_t thread;
 	struct tg_restart_feed *feed[TG_WORKERS_MAX];
@@ -79,6 +80,10 @@ struct tg_restart {
 /* For a configuration with flow_table.snapshot: makes the feeds and gives every worker its task; else leaves
  * g->restart NULL. -ENOMEM. */
 int tg_restart_attach(struct tg_gateway *g);
+
+/* No two gateways with one file: each would write over the other's flows. 0, or -EBUSY and a sentence. Where the
+ * lock cannot be made, the file cannot be either: the thread that writes says so. */
+int tg_restart_lock(struct tg_restart *r, char *err, size_t err_len);
 
 /* Reads the file into the workers' tables and says what came of it: whatever is wrong with it, the gateway
  * starts, with the flows that could be restored or none. */

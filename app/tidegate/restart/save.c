@@ -7,6 +7,7 @@
 #include <rte_lcore.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -385,6 +386,7 @@ int tg_restart_attach(struct tg_gateway *g)
 		return -ENOMEM;
 	g->restart = r;
 	r->g = g;
+	r->lock = -1;
 	snprintf(r->path, sizeof(r->path), "%s", path);
 	snprintf(r->temporary, sizeof(r->temporary), "%s.new", path);
 	for (unsigned int i = 0; i < g->n_workers; i++) {
@@ -393,6 +395,21 @@ int tg_restart_attach(struct tg_gateway *g)
 			return -ENOMEM;
 	}
 	return 0;
+}
+
+int tg_restart_lock(struct tg_restart *r, char *err, size_t err_len)
+{
+	char path[TG_PATH_MAX + 8];
+
+	snprintf(path, sizeof(path), "%s.lock", r->path);
+	r->lock = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600);
+	if (r->lock < 0 || flock(r->lock, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
+		return 0;
+	snprintf(err, err_len,
+		 "flow_table.snapshot: %s is another running tidegate's, which holds %s: stop that "
+		 "one, or give each gateway a path of its own",
+		 r->path, path);
+	return -EBUSY;
 }
 
 int tg_restart_start(struct tg_restart *r)
@@ -433,5 +450,8 @@ void tg_restart_free(struct tg_restart *r)
 		return;
 	for (unsigned int i = 0; i < TG_WORKERS_MAX; i++)
 		tg_mem_free(r->feed[i]);
+	/* the file stays: removed, it would be another than the one that somebody has just opened */
+	if (r->lock >= 0)
+		close(r->lock);
 	free(r);
 }
