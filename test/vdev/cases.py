@@ -775,6 +775,22 @@ def check_knows_what_eal_options_name():
     shutil.rmtree(g.dir)
 
 
+@case(quick=True)
+def replay_tells_its_length():
+    """--replay says first how long it takes; frames that lie decades apart are refused with the speed that would do"""
+    with tempfile.TemporaryDirectory() as folder:
+        def replay(seconds, option):
+            frames = [syn(1), syn(2)]
+            for p, at in zip(frames, (0, seconds)):
+                p.time = 1e9 + at
+            wrpcap(f"{folder}/a.pcap", frames)
+            return subprocess.run([TIDEGATE, "--capture", f"{folder}/a.pcap", option], capture_output=True, text=True, timeout=20)
+        r = replay(1, "--replay=10")
+        assert r.returncode == 0 and "at speed 10 takes 0.1 s" in r.stderr, r
+        r = replay(86400 * 7300, "--replay=1")
+        assert r.returncode == 1 and "(7300.0 days)" in r.stderr and "--replay=SPEED of 7300 or more" in r.stderr, r
+
+
 def rights_of(g):
     """{thread: [its capabilities, as the kernel tells them]} and whether each may gain none."""
     threads = []

@@ -4,6 +4,8 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
+#include <rte_common.h>
 #include <rte_mbuf.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +21,7 @@
 
 #define CAPTURE_HZ  UINT64_C(1000000000)
 #define LONG_WAIT_S 10 /* of a replay: told before, so that nobody thinks it hangs */
+#define PACED_MAX_S 86400
 /* A whole captured frame in one buffer: they are longer than any link's where segments are merged. */
 #define BUFFER_ROOM UINT16_MAX
 #define BUFFERS     (4 * TG_BURST_MAX - 1)
@@ -175,20 +178,53 @@ static void pace(const struct offline *o, uint64_t start, uint64_t elapsed)
 	}
 }
 
-static int feed_all(struct offline *o)
+/* A pass that only looks at times: how long a paced run will take. -ERANGE and a sentence where nobody can
+ * mean to wait for it. */
+static int tell_length(struct offline *o)
 {
-	const struct tg_capture_info *info;
-	uint64_t start = wall_ns();
+	uint64_t first = UINT64_MAX, last = 0;
 	struct tg_frame frame;
-	int rc = reopen(o, "measuring");
+	int rc = reopen(o, "looking how long it is");
+	double s;
 
 	if (rc != 0)
 		return rc;
+	while (!quit(o) && tg_capture_next(o->cap, &frame) == 1) {
+		first = RTE_MIN(first, frame.time_ns);
+		last = RTE_MAX(last, frame.time_ns);
+	}
+	tg_progress_end(&o->progress);
+	s = last > first ? (double)(last - first) / CAPTURE_HZ / o->options->replay : 0;
+	if (s > PACED_MAX_S) {
+		snprintf(o->text, sizeof(o->text),
+			 "capture '%s': its frames lie so far apart that a replay at speed %g takes %.0f s (%.1f days), "
+			 "more than a day: give --replay=SPEED of %.0f or more, or leave it out",
+			 o->options->capture, o->options->replay, s, s / 86400,
+			 ceil(s * o->options->replay / PACED_MAX_S));
+		return -ERANGE;
+	}
+	fprintf(stderr, "tidegate: the replay of '%s' at speed %g takes %.1f s\n",
+		o->options->capture, o->options->replay, s);
+	return 0;
+}
+
+static int feed_all(struct offline *o)
+{
+	const struct tg_capture_info *info;
+	bool paced = o->options->replay > 0 && !o->replays;
+	int rc = paced ? tell_length(o) : 0;
+	struct tg_frame frame;
+	uint64_t start;
+
+	if (rc == 0)
+		rc = reopen(o, "measuring");
+	if (rc != 0)
+		return rc;
+	start = wall_ns();
 	info = tg_capture_info(o->cap);
 	while (!quit(o) && tg_capture_next(o->cap, &frame) == 1) {
 		tg_progress_step(&o->progress, info->bytes_read, info->size);
-		if (o->options->replay > 0 && !o->replays && info->frames > 1 &&
-		    frame.time_ns > o->feed.first_ns)
+		if (paced && info->frames > 1 && frame.time_ns > o->feed.first_ns)
 			pace(o, start, frame.time_ns - o->feed.first_ns);
 		rc = tg_feed_frame(&o->feed, &frame);
 		if (rc != 0) {
