@@ -22,8 +22,8 @@ failed_suites=()
 suites=(
 	build:600:quick build-asan:600:full
 	unit:120:quick unit-asan:240:full
-	lint:60:quick drivers:180:full
-	vdev:300:quick peers:240:full sim:240:full accuracy:180:full choice:180:full captures:180:full live:420:full fuzz:200:full bench:90:full perf:240:full
+	lint:120:quick drivers:180:full
+	vdev:420:quick peers:240:full sim:360:full accuracy:180:full choice:180:full captures:180:full live:420:full fuzz:200:full bench:90:full perf:240:full
 )
 
 usage() {
