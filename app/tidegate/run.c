@@ -32,8 +32,9 @@ struct loop {
 	const volatile bool *quit;
 	volatile bool *hup;
 	uint64_t stats_due;
-	bool leaving;     /* told to end: services are withdrawn */
-	uint64_t last_at; /* ticks: then it ends */
+	uint64_t socket_due; /* to look after the control socket's file */
+	bool leaving;        /* told to end: services are withdrawn */
+	uint64_t last_at;    /* ticks: then it ends */
 	struct tg_terminal terminal;
 	struct tg_notify notify;
 	int result;
@@ -125,6 +126,19 @@ static void begin(struct loop *l)
 		      g->n_ports);
 }
 
+/* Somebody may clear /run under a gateway that runs. */
+static void keep_socket(struct loop *l)
+{
+	uint64_t now = rte_rdtsc();
+	char err[512];
+
+	if (now < l->socket_due)
+		return;
+	l->socket_due = now + tg_s_to_ticks(&l->g->clock, 1);
+	if (tg_control_socket_keep(l->g->socket, err, sizeof(err)))
+		fprintf(stderr, "tidegate: %s\n", err);
+}
+
 static void *control_loop(void *ctx)
 {
 	struct loop *l = ctx;
@@ -136,6 +150,7 @@ static void *control_loop(void *ctx)
 	while (!ends(l) && l->result == 0) {
 		tg_control_socket_poll(g->socket, TG_CONTROL_TICK_MS);
 		tg_control_tick(g, rte_rdtsc());
+		keep_socket(l);
 		if (g->options->interactive)
 			tg_terminal_poll(&l->terminal, g);
 		tg_recording_tick(g, rte_rdtsc());

@@ -40,9 +40,9 @@ static void say_no_connection(struct exchange *x, int why)
 
 	if (why == ENOENT || why == ECONNREFUSED) {
 		snprintf(x->err, x->err_len,
-			 "tidegate is not running: %s %s; start it, or name its control.socket "
-			 "with --socket PATH",
-			 why == ENOENT ? "there is no" : "nobody listens at", path);
+			 "%s %s; is tidegate running, and with another control.socket? start it, "
+			 "or name that with --socket PATH",
+			 why == ENOENT ? "there is no socket" : "nobody listens at", path);
 	} else if (why == EACCES || why == EPERM) {
 		if (stat(path, &st) == 0)
 			g = getgrgid(st.st_gid);

@@ -428,6 +428,42 @@ START_TEST(the_file)
 }
 END_TEST
 
+START_TEST(the_file_is_kept)
+{
+	struct stat st;
+	char run[64];
+	int fd = dial(), other;
+
+	steps(1);
+	ck_assert(!tg_control_socket_keep(s, err, sizeof(err)));
+	ck_assert_int_eq(unlink(path), 0);
+	ck_assert(tg_control_socket_keep(s, err, sizeof(err)));
+	ck_assert_msg(strstr(err, "was removed: it is made again") != NULL, "%s", err);
+	ck_assert(!tg_control_socket_keep(s, err, sizeof(err)));
+	ck_assert_int_eq(stat(path, &st), 0);
+	ck_assert_uint_eq(st.st_mode & 07777, 0660);
+	/* who is new is let in, who was there stays */
+	other = dial();
+	say(other, HELLO "\n");
+	say(fd, HELLO "\n");
+	steps(3);
+	ck_assert_uint_eq(calls, 2);
+	close(other);
+	close(fd);
+	/* its folder too; what cannot be is said once */
+	snprintf(run, sizeof(run), "%s/run", folder);
+	ck_assert_int_eq(unlink(path), 0);
+	ck_assert_int_eq(mkdir(path, 0700), 0);
+	ck_assert(tg_control_socket_keep(s, err, sizeof(err)));
+	ck_assert_msg(strstr(err, "is there and is no socket") != NULL, "%s", err);
+	ck_assert(!tg_control_socket_keep(s, err, sizeof(err)));
+	ck_assert_int_eq(rmdir(path), 0);
+	ck_assert_int_eq(rmdir(run), 0);
+	ck_assert(tg_control_socket_keep(s, err, sizeof(err)));
+	ck_assert_int_eq(stat(path, &st), 0);
+}
+END_TEST
+
 START_TEST(what_cannot_be)
 {
 	struct tg_control_socket *n = NULL;
@@ -477,6 +513,7 @@ static Suite *suite(void)
 		no_descriptor_is_free,
 		silent_clients_give_way,
 		the_file,
+		the_file_is_kept,
 		what_cannot_be,
 	};
 	Suite *sockets = suite_create("control_socket");

@@ -1599,6 +1599,20 @@ def auctions_by_reload():
 
 
 @case()
+def removed_socket_comes_back():
+    """The control socket removed under a running gateway, whose capabilities are gone, is there again soon"""
+    with Gateway([service()]) as g:
+        path = g.document["control"]["socket"]
+        os.remove(path)
+        end = time.time() + 20
+        while not os.path.exists(path) and time.time() < end:
+            time.sleep(0.1)
+        time.sleep(0.1)
+        assert g.ask("config reload")["ok"] and "was removed: it is made again" in g.output(), g.output()
+        assert g.stop() == 0 and not os.path.exists(path), g.output()
+
+
+@case()
 def one_snapshot_one_gateway():
     """A second gateway with the same flow_table.snapshot is refused, whatever its socket; after the first's end it may"""
     services, _, _ = round_robins()

@@ -30,7 +30,9 @@ struct client {
 
 struct tg_control_socket {
 	int fd;
-	char *path;
+	char *path, *group;
+	uint32_t mode;
+	bool missing; /* it was told that the file cannot be made again */
 	struct stat made;
 	tg_control_handler handler;
 	void *ctx;
@@ -39,6 +41,15 @@ struct tg_control_socket {
 	struct client client[TG_CONTROL_CLIENTS_MAX];
 };
 
+static void free_all(struct tg_control_socket *s)
+{
+	if (s == NULL)
+		return;
+	free(s->path);
+	free(s->group);
+	free(s);
+}
+
 int tg_control_socket_open(const char *path, uint32_t mode, const char *group,
 			   tg_control_handler handler, void *ctx, struct tg_control_socket **out,
 			   char *err, size_t err_len)
@@ -46,18 +57,19 @@ int tg_control_socket_open(const char *path, uint32_t mode, const char *group,
 	struct tg_control_socket *s = calloc(1, sizeof(*s));
 	int rc;
 
-	if (s == NULL || (s->path = strdup(path)) == NULL) {
-		free(s);
+	if (s == NULL || (s->path = strdup(path)) == NULL ||
+	    (s->group = strdup(group != NULL ? group : "")) == NULL) {
+		free_all(s);
 		snprintf(err, err_len, "not enough memory for the control socket");
 		return -ENOMEM;
 	}
 	rc = tg_control_listen(path, mode, group, &s->made, err, err_len);
 	if (rc < 0) {
-		free(s->path);
-		free(s);
+		free_all(s);
 		return rc;
 	}
 	s->fd = rc;
+	s->mode = mode;
 	s->handler = handler;
 	s->ctx = ctx;
 	for (unsigned int i = 0; i < TG_CONTROL_CLIENTS_MAX; i++)
@@ -83,8 +95,28 @@ void tg_control_socket_close(struct tg_control_socket *s)
 		drop_client(&s->client[i]);
 	tg_control_unlink(s->path, &s->made);
 	close(s->fd);
-	free(s->path);
-	free(s);
+	free_all(s);
+}
+
+bool tg_control_socket_keep(struct tg_control_socket *s, char *err, size_t err_len)
+{
+	bool told = s->missing;
+	struct stat now;
+	int fd;
+
+	s->missing = false;
+	if (lstat(s->path, &now) == 0 && now.st_dev == s->made.st_dev &&
+	    now.st_ino == s->made.st_ino)
+		return false;
+	fd = tg_control_listen(s->path, s->mode, s->group, &s->made, err, err_len);
+	if (fd < 0) {
+		s->missing = true;
+		return !told;
+	}
+	close(s->fd);
+	s->fd = fd;
+	snprintf(err, err_len, "control socket %s was removed: it is made again", s->path);
+	return true;
 }
 
 static void flush(struct client *c)

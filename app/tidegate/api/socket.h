@@ -16,6 +16,7 @@
 #define TG_CONTROL_SOCKET_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -43,6 +44,10 @@ int tg_control_socket_open(const char *path, uint32_t mode, const char *group,
 
 /* Waits at most timeout_ms (0: not at all) for something to do, then does what can be done at once. */
 void tg_control_socket_poll(struct tg_control_socket *s, int timeout_ms);
+
+/* Looks whether the file is still there, and makes it again if somebody removed it. True when there is something to
+ * say: the sentence is in err; that it cannot be made is said once. */
+bool tg_control_socket_keep(struct tg_control_socket *s, char *err, size_t err_len);
 
 /* Ends all connections and removes the socket, if it is still the one that was opened. NULL is fine. */
 void tg_control_socket_close(struct tg_control_socket *s);
