@@ -141,7 +141,7 @@ def test_failures(t):
     t.fails(b'{"version":1,', "without a whole answer", "port", "list")
     t.fails(b"", "without a whole answer", "port", "list")
     t.fails(None, "no answer within 0.2 s", "port", "list", "--timeout", "0.2")
-    t.fails(b"", "there is no /nowhere/c.sock", "port", "list", path="/nowhere/c.sock")
+    t.fails(b"", "there is no socket /nowhere/c.sock; is tidegate running, and with another control.socket?", "port", "list", path="/nowhere/c.sock")
     t.fails(b"", "at most 107 bytes", "port", "list", path="/" + "a" * 200)
     stale = t.path + ".stale"
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as s:
