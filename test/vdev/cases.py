@@ -1645,6 +1645,12 @@ def nobodys_file_is_written_over():
             assert "is no snapshot of flows: it is not written over" in g.output(), g.output()
             said = subprocess.run([TIDEGATE, "--", "--config", g.config, "--check"], capture_output=True, text=True)
             assert said.returncode == 1 and "is there and is no snapshot of flows: move it away" in said.stdout + said.stderr
+            if os.geteuid() == 0:
+                os.chmod(path, 0)
+                said = subprocess.run(["setpriv", "--bounding-set=-dac_override,-dac_read_search", "--inh-caps=-dac_override,-dac_read_search",
+                                       TIDEGATE, "--", "--config", g.config, "--check"], capture_output=True, text=True)
+                assert "precious is there and cannot be read: Permission denied" in said.stdout, said
+                os.chmod(path, 0o600)
         with open(path) as f:
             assert f.read() == "ten years of work"
 

@@ -98,8 +98,8 @@ void tg_restart_end(struct tg_restart *r, bool save_flows);
 void tg_restart_free(struct tg_restart *r);
 
 /* May a snapshot take this path? Only where nothing is, an empty file, or an older snapshot: nobody's file
- * is lost to a path that was mistyped. */
-bool tg_restart_may_replace(const char *path);
+ * is lost to a path that was mistyped. 0, -EEXIST: something else is there, else -errno: it cannot be read. */
+int tg_restart_may_replace(const char *path);
 
 /* The wall clock, ns since 1970; where time is virtual, that. */
 uint64_t tg_restart_wall_ns(const struct tg_gateway *g);

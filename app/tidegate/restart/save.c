@@ -220,7 +220,7 @@ static int write_stream(struct writing *x, FILE *out)
 	return rc;
 }
 
-bool tg_restart_may_replace(const char *path)
+int tg_restart_may_replace(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 	char begin[8];
@@ -228,12 +228,12 @@ bool tg_restart_may_replace(const char *path)
 	bool may;
 
 	if (fd < 0)
-		return errno == ENOENT;
+		return errno == ENOENT ? 0 : errno == ELOOP ? -EEXIST : -errno;
 	may = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
 	      (st.st_size == 0 ||
 	       (read(fd, begin, sizeof(begin)) == sizeof(begin) && tg_flow_snapshot_begins(begin)));
 	close(fd);
-	return may;
+	return may ? 0 : -EEXIST;
 }
 
 static int write_file(struct writing *x)
@@ -242,7 +242,7 @@ static int write_file(struct writing *x)
 	FILE *out;
 	int fd, rc;
 
-	if (!tg_restart_may_replace(r->path))
+	if (tg_restart_may_replace(r->path) != 0)
 		return -EEXIST;
 	/* a file of a gateway that was killed while it wrote may lie there */
 	unlink(r->temporary);
@@ -271,7 +271,14 @@ static void set(uint64_t *to, uint64_t value)
 
 static void complain(const struct tg_restart *r, int rc)
 {
-	if (rc == -EEXIST)
+	int there = tg_restart_may_replace(r->path);
+
+	if (rc == -EEXIST && there != 0 && there != -EEXIST)
+		fprintf(stderr,
+			"tidegate: flow_table.snapshot: %s is there and cannot be read: %s: it is not "
+			"written over; give it to the user that tidegate runs as, or set another path\n",
+			r->path, strerror(-there));
+	else if (rc == -EEXIST)
 		fprintf(stderr,
 			"tidegate: flow_table.snapshot: %s is there and is no snapshot of flows: it is "
 			"not written over; remove it, or set another path\n",
@@ -318,7 +325,7 @@ static void try_folder(const struct tg_restart *r)
 {
 	int fd;
 
-	if (!tg_restart_may_replace(r->path)) {
+	if (tg_restart_may_replace(r->path) != 0) {
 		complain(r, -EEXIST);
 		return;
 	}

@@ -338,6 +338,7 @@ static void check_snapshot(const struct tg_options *o, const struct tg_config *c
 {
 	char path[TG_PATH_MAX];
 	const char *folder;
+	int there = tg_restart_may_replace(c->flow_snapshot);
 
 	if (c->flow_snapshot[0] == '\0')
 		return;
@@ -348,7 +349,13 @@ static void check_snapshot(const struct tg_options *o, const struct tg_config *c
 		      "or set another path",
 		      c->flow_snapshot, folder, strerror(errno));
 		run_make_folder(folder);
-	} else if (!tg_restart_may_replace(c->flow_snapshot)) {
+	} else if (there != 0 && there != -EEXIST) {
+		fault("flow_table.snapshot: %s is there and cannot be read: %s: give it to this user (as "
+		      "root), or set another path",
+		      c->flow_snapshot, strerror(-there));
+		snprintf(path, sizeof(path), "%u", (unsigned int)geteuid());
+		run_words("chown", path, c->flow_snapshot, NULL);
+	} else if (there != 0) {
 		fault("flow_table.snapshot: %s is there and is no snapshot of flows: move it away, or set "
 		      "another path",
 		      c->flow_snapshot);
