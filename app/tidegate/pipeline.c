@@ -7,19 +7,18 @@
 #include "admission/admission.h"
 #include "auction/auction.h"
 #include "clamp.h"
-#include "counting.h"
 #include "entrance.h"
 #include "fragments.h"
 #include "guarding.h"
 #include "health/health.h"
 #include "ingress.h"
 #include "kernel/exception.h"
+#include "measuring.h"
 #include "owner.h"
 #include "port/checksum.h"
 #include "tg_encap.h"
 #include "tg_icmp.h"
 #include "tg_parse.h"
-#include "tg_pirate_quick.h"
 #include "tg_service.h"
 
 #define FRESH_S \
@@ -33,26 +32,6 @@ static inline bool server_stands(const struct tg_worker *w, const struct tg_flow
 	return tg_snapshot_stands(w->snapshot, f->server, f->server_generation);
 }
 
-/* What every packet of a burst reads of the snapshot, read once. */
-struct view {
-	unsigned int n_servers;
-	const uint16_t *generation;            /* by server id */
-	struct tg_server_stats *const *stats;  /* by server id, this worker's */
-	const struct tg_pirate_config *pirate; /* by service id */
-};
-
-static inline struct view view_of(const struct tg_worker *w)
-{
-	const struct tg_snapshot *s = w->snapshot;
-
-	return (struct view){
-		.n_servers = s->n_servers,
-		.generation = s->generation,
-		.stats = tg_snapshot_stats_of(s, w->index),
-		.pirate = s->pirate,
-	};
-}
-
 static void put_on_server(struct tg_worker *w, struct tg_flow *f, uint16_t server)
 {
 	struct tg_server_stats *st = tg_snapshot_stats(w->snapshot, server, w->index);
@@ -63,24 +42,6 @@ static void put_on_server(struct tg_worker *w, struct tg_flow *f, uint16_t serve
 	w->own[server]++;
 	st->flows++;
 	tg_stat_set32(&st->fresh, st->fresh + 1);
-}
-
-/* The first request of a new connection has come, or none is expected any more. */
-static inline void fresh_no_more(struct tg_flow *f, struct tg_server_stats *st)
-{
-	if ((f->asking & TG_FLOW_ASKED) == 0 && st->fresh > 0)
-		tg_stat_set32(&st->fresh, st->fresh - 1);
-	f->asking |= TG_FLOW_ASKED;
-}
-
-/* A request of the flow is on its way to the server, the first one perhaps. */
-static void request_opened(struct tg_worker *w, struct tg_flow *f, struct tg_server_stats *st)
-{
-	fresh_no_more(f, st);
-	tg_select_request(&w->local[f->key.service], (f->asking & TG_FLOW_PROBE) != 0);
-	f->asking |= TG_FLOW_WAITS;
-	st->requests++;
-	tg_stat_set32(&st->waiting, st->waiting + 1);
 }
 
 /* The flow leaves its server: what it counts for there ends. */
@@ -130,59 +91,6 @@ static enum tg_reason first_packet(const struct tg_pkt *p, bool *consistent, boo
 		*entry = (f & (TG_TCP_FIN | TG_TCP_RST)) == 0;
 	}
 	return TG_DROP_NONE;
-}
-
-/*
- * The arrival that latency is measured from: when the poll found the packet. The gate's arrival is the
- * earliest possible one: after the host took the core away that is milliseconds too early, and the
- * fastest trip would be learnt from it. A capture knows the truth.
- */
-static inline uint64_t found_at(const struct tg_worker *w, const struct tg_burst *b, unsigned int i)
-{
-	return w->mode == TG_MODE_OFFLINE ? b->arrival[i] : b->now;
-}
-
-/* Its request has its answer, or is given up. since 0: it was when it departed. */
-static inline void waits_no_more(const struct tg_worker *w, struct tg_flow *f,
-				 struct tg_server_stats *st, uint64_t since, uint64_t now)
-{
-	f->asking &= (uint8_t)~TG_FLOW_WAITS;
-	if (st->waiting > 0)
-		tg_stat_set32(&st->waiting, st->waiting - 1);
-	if (since == 0 || now <= since)
-		return;
-	st->seen++;
-	st->carried += f->estimator == TG_PIRATE_CARRIER;
-	st->seen_ns += tg_ticks_to_ns(&w->clock, now - since);
-	if (w->costs != NULL)
-		st->crowd_256 += __atomic_load_n(&w->costs->crowd_256[f->server], __ATOMIC_RELAXED);
-}
-
-static __rte_always_inline void measure(struct tg_worker *w, const struct view *v,
-					struct tg_flow *f, const struct tg_pkt *p, uint64_t arrival)
-{
-	struct tg_server_stats *st = v->stats[f->server];
-	bool waits = (f->asking & TG_FLOW_WAITS) != 0;
-	uint64_t since = 0;
-	struct tg_sample s;
-
-	if (waits)
-		tg_pirate_open_quick(f->estimator, f->near, f->far, &since);
-	if (tg_pirate_arrive_quick(&v->pirate[p->key.service], &st->pirate, f->estimator, f->near,
-				   f->far, p, arrival, &s))
-		tg_count_sample(w, f, &s);
-	/* answered, as it shows now; or broken off: then its age is what is known */
-	if (waits && !tg_pirate_open_quick(f->estimator, f->near, f->far, &since))
-		waits_no_more(w, f, st, since, arrival);
-}
-
-/* A packet that is not the usual one: the first of its flow, say. */
-static __rte_noinline void measure_other(struct tg_worker *w, struct tg_flow *f,
-					 const struct tg_pkt *p, uint64_t arrival)
-{
-	struct view v = view_of(w);
-
-	measure(w, &v, f, p, arrival);
 }
 
 /*
@@ -447,6 +355,8 @@ static __rte_noinline void follow(struct tg_worker *w, struct tg_burst *b, unsig
 	measure_other(w, f, p, found_at(w, b, i));
 	if (unlikely((p->tcp_flags & (TG_TCP_FIN | TG_TCP_RST)) != 0))
 		end_exchange(w, f, p);
+	if ((p->tcp_flags & TG_TCP_SYN) != 0) /* its departure changes what those behind it found */
+		b->reopened = true;
 }
 
 /* A packet in the middle of its flow, whose server stands: of all that follow() asks nothing is so. */
@@ -462,21 +372,26 @@ static inline bool is_plain(const struct view *v, const struct tg_flow *f, const
 static void follow_flows(struct tg_worker *w, struct tg_burst *b)
 {
 	const struct view v = view_of(w);
-	unsigned int n = b->n;
+	unsigned int n = b->n, departing = 0;
 
+	b->reopened = false;
 	for (unsigned int i = 0; i < n; i++) {
 		const struct tg_pkt *p = &b->pkt[i];
 		struct tg_flow *f = b->flow[i];
 
 		if (b->verdict[i] != TG_FORWARD)
 			continue;
+		b->departing[departing] = (uint8_t)i;
 		if (unlikely(f == NULL || !is_plain(&v, f, p))) {
+			departing++;
 			follow(w, b, i);
 			continue;
 		}
 		b->server[i] = f->server;
 		measure(w, &v, f, p, found_at(w, b, i));
+		departing += tells_at_departure(f, p);
 	}
+	b->n_departing = (uint8_t)departing;
 }
 
 /* Whoever only watches answers nobody. */
@@ -620,38 +535,6 @@ void tg_pipeline_run_released(struct tg_worker *w, struct tg_burst *b)
 	from_follow_on(w, b);
 }
 
-/* Something of a request has left. One that was sent before, and not answered, says how old that copy is. */
-static void asks(struct tg_worker *w, const struct tg_pirate_config *c, struct tg_flow *f,
-		 const struct tg_pkt *p, struct tg_server_stats *st, uint64_t polled,
-		 uint64_t departure)
-{
-	uint64_t since = 0, repeated = st->pirate.repeated;
-
-	if ((f->asking & TG_FLOW_WAITS) != 0)
-		tg_pirate_open_quick(f->estimator, f->near, f->far, &since);
-	tg_pirate_depart_quick(c, &st->pirate, f->estimator, f->near, f->far, p, polled, departure);
-	if (unlikely(st->pirate.repeated != repeated) && since != 0 && polled > since)
-		tg_hist_record(&w->stats.gate.again, tg_ticks_to_ns(&w->clock, polled - since), 1);
-	if ((f->asking & TG_FLOW_WAITS) == 0 &&
-	    tg_pirate_open_quick(f->estimator, f->near, f->far, &since))
-		request_opened(w, f, st);
-}
-
-/* The packet of an entry that is still the one it was found by. */
-static __rte_always_inline void departs(struct tg_worker *w, const struct view *v,
-					struct tg_flow *f, const struct tg_pkt *p,
-					struct tg_server_stats *st, uint64_t polled,
-					uint64_t departure)
-{
-	if (unlikely((p->flags & TG_PKT_TLS) != 0))
-		f->tls = 1;
-	if (p->payload_len > 0)
-		asks(w, &v->pirate[p->key.service], f, p, st, polled, departure);
-	else
-		tg_pirate_depart_quick(&v->pirate[p->key.service], &st->pirate, f->estimator,
-				       f->near, f->far, p, polled, departure);
-}
-
 /* Counts it for its server; NULL: it went to a client. */
 static __rte_always_inline struct tg_server_stats *count_departed(const struct view *v,
 								  uint16_t server, uint32_t bytes)
@@ -683,17 +566,23 @@ void tg_pipeline_departed(struct tg_worker *w, struct tg_flow *f, const struct t
 void tg_pipeline_departed_burst(struct tg_worker *w, struct tg_burst *b, const uint8_t *left,
 				const uint32_t *bytes, unsigned int n, uint64_t departure)
 {
+	const uint8_t *departing = b->departing;
+	unsigned int n_departing = b->n_departing;
 	const struct view v = view_of(w);
 	uint64_t polled = b->now;
 
-	for (unsigned int k = 0; k < n; k++) {
-		unsigned int i = left[k];
-		const struct tg_pkt *p = &b->pkt[i];
-		struct tg_flow *f = b->flow[i];
-		struct tg_server_stats *st = count_departed(&v, b->server[i], bytes[k]);
+	for (unsigned int k = 0; k < n; k++)
+		count_departed(&v, b->server[left[k]], bytes[k]);
+	if (unlikely(n < b->n || b->reopened)) {
+		departing = left;
+		n_departing = n;
+	}
+	for (unsigned int k = 0; k < n_departing; k++) {
+		unsigned int i = departing[k];
 
-		if (likely(st != NULL && f != NULL))
-			departs(w, &v, f, p, st, polled, departure);
+		if (likely(b->flow[i] != NULL && b->server[i] != TG_NO_SERVER))
+			departs(w, &v, b->flow[i], &b->pkt[i], v.stats[b->server[i]], polled,
+				departure);
 	}
 }
 

@@ -86,7 +86,9 @@ struct tg_burst {
 	uint16_t n;     /* packets, 0..TG_BURST_MAX */
 	uint16_t port;  /* index of the port they came from */
 	bool fragments; /* parse: some of them are */
-	uint64_t now;   /* ticks, read right after rx */
+	bool reopened;  /* follow: SYNs among them came to flows that were there */
+	uint8_t n_departing;
+	uint64_t now; /* ticks, read right after rx */
 	struct rte_mbuf *mbuf[TG_BURST_MAX];
 	uint64_t arrival[TG_BURST_MAX];     /* ticks, conservative: never later than the truth */
 	uint64_t hash[TG_BURST_MAX];        /* flow: keyed hash of pkt[i].key */
@@ -98,6 +100,8 @@ struct tg_burst {
 	uint16_t out_port[TG_BURST_MAX]; /* encap: index of the port it leaves by */
 	uint8_t verdict[TG_BURST_MAX];   /* enum tg_verdict */
 	uint8_t reason[TG_BURST_MAX];    /* enum tg_reason */
+	uint8_t departing
+		[TG_BURST_MAX]; /* follow: packets whose departure tells their estimators something */
 	uint32_t wire_len[TG_BURST_MAX]; /* length on the wire; the mbuf's unless a capture was cut */
 	_Alignas(64) struct tg_pkt pkt[TG_BURST_MAX]; /* one cache line each */
 };

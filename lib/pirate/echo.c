@@ -55,6 +55,12 @@ static inline unsigned int octaves(int32_t units)
 	return 31 - (unsigned int)__builtin_clz((unsigned int)units | 1);
 }
 
+/* v / 2^by, without a division. */
+static inline int64_t toward_zero(int64_t v, unsigned int by)
+{
+	return (v + (v < 0 ? (INT64_C(1) << by) - 1 : 0)) >> by;
+}
+
 /*
  * Where in [lo, hi] an answer ends. The middle of [x, x + period] is right on the average, whatever
  * the phase; clipped to [0, end] its middle is not. So the place is learnt at which the clipped
@@ -68,7 +74,7 @@ static void learn_place(const struct tg_pirate_config *c, struct tg_pirate_serve
 	int32_t place;
 
 	gain += octaves(wide) - octaves(c->period[f->period - 1].gaps);
-	place = f->place + (int32_t)(periods / (INT64_C(1) << gain));
+	place = f->place + (int32_t)toward_zero(periods, gain);
 	f->place = (uint16_t)(place < 0 ? 0 : place > 2 * HALF ? 2 * HALF : place);
 	f->placed += f->placed < UINT8_MAX;
 	if (s == NULL || f->placed % 16 != 0 || f->placed > 32) /* one connection, two voices */

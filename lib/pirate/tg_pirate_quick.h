@@ -31,6 +31,15 @@ TG_ALWAYS void tg_pirate_depart_quick(const struct tg_pirate_config *c,
 		tg_pirate_depart(c, server, estimator, near, far, p, arrival, departure);
 }
 
+/* Has tg_pirate_depart nothing to do for a packet that is neither SYN nor RST and has no payload? As its flow stands when
+ * it has arrived: only a SYN that departs in between changes that. */
+TG_ALWAYS bool tg_pirate_steady_quick(uint8_t estimator, const void *near)
+{
+	const struct tg_ack_near *n = near;
+
+	return estimator == TG_ESTIMATOR_ECHO && n->seq_known && !n->handshake;
+}
+
 TG_ALWAYS bool tg_pirate_open_quick(uint8_t estimator, const void *near, const void *far,
 				    uint64_t *since)
 {
