@@ -206,7 +206,7 @@ def bad_scenarios():
             ({"clients[0].rate": -5}, "$.clients[0].rate: -5 is out of range"),
             ({"clients[0].rate": 10000}, "$.clients[0]: service \"q\" is overloaded without end"),
             ({"servers[0].worker": 2}, "$.servers[0].worker: is no key of this place"),
-            ({"servers[0].workers": 1e30}, "$.servers[0].workers: 1e30 is no whole number"),
+            ({"servers[0].workers": 1e30}, "$.servers[0].workers: 1e30 is out of range (1..65535)"),
             ({"clients[0].service": "w"}, "$.clients[0].service: \"w\" is no service"),
             ({"servers[0].address": "10.0.0.9"}, "$.servers[0].address: 10.0.0.9 is no server",
              "$.config.services[0].servers[0].address: 10.0.0.11: nobody has it"),
