@@ -30,23 +30,30 @@ static void drop_all(struct tg_burst *b)
 			tg_drop(b, i, TG_DROP_STOPPED);
 }
 
+/* The guard of a packet that goes on; NULL: there is none. Who is not let in is dropped. */
+static const struct tg_guard *let_in(const struct tg_worker *w, struct tg_burst *b, unsigned int i)
+{
+	const struct tg_pkt *p = &b->pkt[i];
+	const struct tg_guard *g;
+
+	if (b->verdict[i] != TG_FORWARD || p->key.service >= w->snapshot->n_services)
+		return NULL;
+	g = w->snapshot->guard[p->key.service];
+	/* an error's client is the flow's, its sender is not known here */
+	if (g == NULL || (p->flags & TG_PKT_ICMP_ERROR) != 0 || tg_guard_allows(g, &p->key.client))
+		return g;
+	tg_drop(b, i, TG_DROP_ACCESS);
+	return NULL;
+}
+
 void tg_guarding_released(struct tg_worker *w, struct tg_burst *b)
 {
 	if (unlikely(w->snapshot->stopped)) {
 		drop_all(b);
 		return;
 	}
-	for (unsigned int i = 0; i < b->n; i++) {
-		const struct tg_pkt *p = &b->pkt[i];
-		const struct tg_guard *g;
-
-		if (b->verdict[i] != TG_FORWARD || p->key.service >= w->snapshot->n_services)
-			continue;
-		g = w->snapshot->guard[p->key.service];
-		if (g != NULL && (p->flags & TG_PKT_ICMP_ERROR) == 0 &&
-		    !tg_guard_allows(g, &p->key.client))
-			tg_drop(b, i, TG_DROP_ACCESS);
-	}
+	for (unsigned int i = 0; i < b->n; i++)
+		let_in(w, b, i);
 }
 
 void tg_guarding_burst(struct tg_worker *w, struct tg_burst *b)
@@ -56,20 +63,13 @@ void tg_guarding_burst(struct tg_worker *w, struct tg_burst *b)
 		return;
 	}
 	for (unsigned int i = 0; i < b->n; i++) {
-		const struct tg_pkt *p = &b->pkt[i];
-		const struct tg_guard *g;
+		const struct tg_guard *g = let_in(w, b, i);
 		struct tg_guard_state *s;
 
-		if (b->verdict[i] != TG_FORWARD || p->key.service >= w->snapshot->n_services)
-			continue;
-		g = w->snapshot->guard[p->key.service];
-		s = &w->guard[p->key.service];
 		if (g == NULL)
 			continue;
-		/* an error's client is the flow's, its sender is not known here */
-		if ((p->flags & TG_PKT_ICMP_ERROR) == 0 && !tg_guard_allows(g, &p->key.client))
-			tg_drop(b, i, TG_DROP_ACCESS);
-		else if (!tg_guard_take(g, s, TG_GUARD_PACKETS_DROP, b->now))
+		s = &w->guard[b->pkt[i].key.service];
+		if (!tg_guard_take(g, s, TG_GUARD_PACKETS_DROP, b->now))
 			tg_drop(b, i, TG_DROP_PACKET_RATE);
 		else if (b->flow[i] == NULL)
 			guard_unknown(w, g, s, b, i);

@@ -21,8 +21,8 @@
 #include "tg_parse.h"
 #include "tg_service.h"
 
-#define FRESH_S \
-	1 /* a connection that has asked nothing for so long is not expected to ask at once */
+/* a connection that has asked nothing for so long is not expected to ask at once */
+#define FRESH_S 1
 #define HIDDEN_WAITS_S \
 	1 /* after which a client with hidden headers has its answer, or asks again */
 

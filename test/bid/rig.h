@@ -48,6 +48,7 @@ static struct {
 	struct rte_mempool *pool;
 	unsigned int workers;
 	bool v6;
+	bool timestamps;    /* frames have them: the test's clock, ms */
 	const char *policy; /* NULL: bid */
 } rig;
 

@@ -19,6 +19,23 @@ static inline unsigned int rig_ip_len(void)
 	return rig.v6 ? sizeof(struct rte_ipv6_hdr) : sizeof(struct rte_ipv4_hdr);
 }
 
+static inline unsigned int rig_tcp_len(void)
+{
+	return sizeof(struct rte_tcp_hdr) + (rig.timestamps ? 12 : 0);
+}
+
+/* No operation twice, timestamps (RFC 7323 section 3.2): both are the time now. */
+static inline void rig_write_timestamps(uint8_t *at, bool acknowledges)
+{
+	static const uint8_t kind[4] = {1, 1, 8, 10};
+	uint32_t ms = htonl((uint32_t)(rig.time[0].now / MS));
+
+	memcpy(at, kind, sizeof(kind));
+	memcpy(at + 4, &ms, sizeof(ms));
+	if (acknowledges)
+		memcpy(at + 8, &ms, sizeof(ms));
+}
+
 static inline void rig_address6(uint8_t to[16], uint32_t a)
 {
 	static const uint8_t prefix[12] = {0x20, 1, 0x0d, 0xb8};
@@ -40,7 +57,7 @@ static inline void rig_write_ip(uint8_t *at, const struct rig_frame *f)
 {
 	struct rte_ipv6_hdr *ip6 = (void *)at;
 	struct rte_ipv4_hdr *ip = (void *)at;
-	uint16_t len = (uint16_t)(sizeof(struct rte_tcp_hdr) + f->payload);
+	uint16_t len = (uint16_t)(rig_tcp_len() + f->payload);
 
 	if (rig.v6) {
 		ip6->vtc_flow = htonl(6u << 28);
@@ -64,7 +81,7 @@ static inline struct rte_mbuf *rig_write(const struct rig_frame *f)
 {
 	unsigned int l4 = 14 + rig_ip_len();
 	struct rte_mbuf *m = rte_pktmbuf_alloc(rig.pool);
-	uint8_t *at = (uint8_t *)rte_pktmbuf_append(m, (uint16_t)(l4 + 20 + f->payload));
+	uint8_t *at = (uint8_t *)rte_pktmbuf_append(m, (uint16_t)(l4 + rig_tcp_len() + f->payload));
 	struct rte_tcp_hdr *tcp = (void *)(at + l4);
 
 	memset(at, 0, m->data_len);
@@ -77,8 +94,10 @@ static inline struct rte_mbuf *rig_write(const struct rig_frame *f)
 	tcp->dst_port = htons(f->dst_port);
 	tcp->sent_seq = htonl(f->seq);
 	tcp->recv_ack = htonl(f->ack);
-	tcp->data_off = 0x50;
+	tcp->data_off = (uint8_t)(rig_tcp_len() / 4 << 4);
 	tcp->tcp_flags = f->flags;
+	if (rig.timestamps)
+		rig_write_timestamps(at + l4 + sizeof(*tcp), (f->flags & RTE_TCP_ACK_FLAG) != 0);
 	tcp->cksum = rig.v6 ? rte_ipv6_udptcp_cksum((void *)(at + 14), tcp)
 			    : rte_ipv4_udptcp_cksum((void *)(at + 14), tcp);
 	return m;
@@ -94,14 +113,14 @@ static inline void rig_read_ip(const uint8_t *at, struct rig_frame *f)
 		f->src = rig_address_of(ip6->src_addr);
 		f->dst = rig_address_of(ip6->dst_addr);
 		f->ttl = ip6->hop_limits;
-		f->payload = ntohs(ip6->payload_len) - 20u;
+		f->payload = ntohs(ip6->payload_len) - (tcp->data_off >> 4) * 4u;
 		f->checksums = rte_ipv6_udptcp_cksum_verify(ip6, tcp) == 0;
 		return;
 	}
 	f->src = ntohl(ip->src_addr);
 	f->dst = ntohl(ip->dst_addr);
 	f->ttl = ip->time_to_live;
-	f->payload = ntohs(ip->total_length) - 40u;
+	f->payload = ntohs(ip->total_length) - 20u - (tcp->data_off >> 4) * 4u;
 	f->checksums = rte_raw_cksum(ip, 20) == 0xffff &&
 		       rte_ipv4_udptcp_cksum_verify(ip, tcp) == 0;
 }

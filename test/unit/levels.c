@@ -4,6 +4,7 @@
 #include "../bid/rig_checks.h"
 
 #include "snapshot.h"
+#include "state.h"
 
 #define SERVERS 3
 
@@ -70,6 +71,14 @@ static void seconds(unsigned int n)
 		rig_turn(2 * MS);
 }
 
+/* A connection that has asked nothing yet. */
+static void connect_from(uint16_t port)
+{
+	client(port, ISN, SYN, 0);
+	client(port, ISN + 1, ACK, 0);
+	rig_turn(10 * US);
+}
+
 static struct tg_flow *only_flow(void)
 {
 	uint64_t cursor = 0;
@@ -128,9 +137,7 @@ START_TEST(connections_that_end_without_asking_are_no_requests)
 {
 	begin("");
 	for (uint16_t i = 0; i < 60; i++) {
-		client((uint16_t)(10000 + i), ISN, SYN, 0);
-		client((uint16_t)(10000 + i), ISN + 1, ACK, 0);
-		rig_turn(10 * US);
+		connect_from((uint16_t)(10000 + i));
 		ck_assert_uint_eq(fresh(), 1);
 		client((uint16_t)(10000 + i), ISN + 1, i % 2 == 0 ? FIN_ACK : RST_ACK, 0);
 		rig_turn(10 * US);
@@ -147,9 +154,7 @@ END_TEST
 START_TEST(a_connection_in_advance_is_expected_to_ask_for_a_second)
 {
 	begin("");
-	client(9000, ISN, SYN, 0);
-	client(9000, ISN + 1, ACK, 0);
-	rig_turn(10 * US);
+	connect_from(9000);
 	ck_assert_uint_eq(fresh(), 1);
 	seconds(5);
 	ck_assert_uint_eq(fresh(), 0);
@@ -181,6 +186,31 @@ START_TEST(a_flow_that_goes_on_after_a_guessed_reset_is_measured)
 }
 END_TEST
 
+/* A SYN of another connection by the same ports, and in the same burst an acknowledgement, whose departure would tell nothing
+ * of the flow as it found it. Of the new one it tells that the gap from SYN to ACK cannot be known. */
+START_TEST(what_a_syn_changes_for_those_behind_it)
+{
+	const struct tg_ack_near *near;
+
+	rig.timestamps = true;
+	begin("");
+	client(9000, ISN, SYN, 0);
+	rig_turn(10 * US);
+	client(9000, ISN + 1, ACK, 0);
+	rig_turn(10 * US);
+	near = (const void *)only_flow()->near;
+	ck_assert_uint_eq(only_flow()->estimator, TG_ESTIMATOR_ECHO);
+	ck_assert(near->seq_known && !near->handshake);
+	client(9000, ISN + 90000, SYN, 0);
+	client(9000, ISN + 90001, ACK, 0);
+	rig_turn(10 * US);
+	ck_assert_uint_eq(near->seq_end, ISN + 90001);
+	ck_assert(!near->handshake);
+	sent(NULL);
+	rig.timestamps = false;
+}
+END_TEST
+
 static Suite *suite(void)
 {
 	const TTest *const tests[] = {
@@ -189,6 +219,7 @@ static Suite *suite(void)
 		connections_that_end_without_asking_are_no_requests,
 		a_connection_in_advance_is_expected_to_ask_for_a_second,
 		a_flow_that_goes_on_after_a_guessed_reset_is_measured,
+		what_a_syn_changes_for_those_behind_it,
 		NULL,
 	};
 	Suite *s = suite_create("levels");
